@@ -13,12 +13,12 @@
 namespace pounce::slurm {
 namespace {
 
-// As slurmctld compares them.
+// Compares names without case, as slurmctld does.
 bool same(const std::string& one, const std::string& other) { return ::strcasecmp(one.c_str(), other.c_str()) == 0; }
 
 bool exists(const std::string& account) {
   const auto known = load_associations_of_account(account);
-  bool found = !known;  // slurmctld did not say: it decides
+  bool found = !known;  // slurmctld did not answer: leave it to the submit
   if (known)
     for_each<slurmdb_assoc_rec_t>((*known)->assoc_list,
                                   [&](const slurmdb_assoc_rec_t& one) { found = found || same(text(one.acct), account); });
@@ -32,14 +32,14 @@ bool has(const Classes& classes, const std::string& account) {
 }  // namespace
 
 Result<void> check_account(const JobSpec& spec) {
-  const std::string& asked = spec.resources.account;
-  if (asked.empty()) return {};
+  const std::string& account = spec.resources.account;
+  if (account.empty()) return {};
   const auto recent = recent_classes();
-  if (!recent || recent->all.empty() || has(*recent, asked)) return {};
-  const auto newest = load_classes();  // an admin may just have given it
-  if (!newest || has(*newest, asked)) return {};
-  if (newest->accounts.empty() && exists(asked)) return {};
-  return failure(explained({ErrorCode::kNoAssociation, "Slurm's accounting has no account '" + asked + "'", {}, {}}, spec));
+  if (!recent || recent->all.empty() || has(*recent, account)) return {};
+  const auto newest = load_classes();  // an admin may have added it just now
+  if (!newest || has(*newest, account)) return {};
+  if (newest->accounts.empty() && exists(account)) return {};
+  return failure(explained({ErrorCode::kNoAssociation, "Slurm's accounting has no account '" + account + "'", {}, {}}, spec));
 }
 
 }  // namespace pounce::slurm

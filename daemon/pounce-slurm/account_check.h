@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An account that is not the user's. Slurm refuses it only where it enforces associations; elsewhere it takes the job, and
-// charges it to the user's default account without a word. Thread: main.
+// Refuses an account that is not the user's. Slurm itself does so only if it enforces associations; otherwise it
+// accepts the job and silently charges the user's default account. Thread: main.
 #pragma once
 
 #include "pounce/job.h"
@@ -8,7 +8,8 @@
 
 namespace pounce::slurm {
 
-// Of a user who has none at all only one that exists nowhere; without slurmdbd an account is a label that Slurm writes down.
+// For a user without any account, refuses only an account that does not exist. Without slurmdbd an account is just a
+// label.
 Result<void> check_account(const JobSpec& spec);
 
 }  // namespace pounce::slurm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What jobs have held, from slurmdbd. Thread: main.
+// The past use of jobs, from slurmdbd. Thread: main.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -17,7 +17,7 @@
 namespace pounce::slurm {
 namespace {
 
-// What the figures of a record are called in this database.
+// This database's ids of the figures in a record.
 struct Names {
   std::map<std::uint32_t, std::string> qos;
   std::optional<std::uint32_t> gpu, gpu_use;
@@ -38,8 +38,8 @@ Result<Names> load_names(const Database& database) {
 
 bool begins(const std::string& text, const char* with) { return text.starts_with(with); }
 
-// sbatch keeps its command line. A lease that a notebook holds is a reserved place, and so is a notebook of a portal, which is a batch
-// job to Slurm.
+// The command line tells srun and salloc from sbatch. A lease that a notebook holds is a reservation, and so is a
+// portal's notebook, although Slurm sees a batch job.
 std::string mode_of(const slurmdb_job_rec_t& record) {
   const std::string name = text(record.jobname), line = text(record.submit_line);
   if (tells_hold(text(record.derived_es))) return kReservation;
@@ -50,7 +50,7 @@ std::string mode_of(const slurmdb_job_rec_t& record) {
   return kBatch;
 }
 
-// Since then, or since its start.
+// The run time between from_s, or its later start, and to_s.
 std::int64_t ran_s(const slurmdb_job_rec_t& record, std::int64_t from_s, std::int64_t to_s) {
   const auto unset = [](time_t stamp) { return stamp <= 0 || stamp >= static_cast<time_t>(NO_VAL); };
   if (unset(record.start)) return 0;
@@ -58,12 +58,12 @@ std::int64_t ran_s(const slurmdb_job_rec_t& record, std::int64_t from_s, std::in
   return std::max<std::int64_t>(end - std::max<std::int64_t>(record.start, from_s), 0);
 }
 
-// Of the span that is asked about.
+// The run time within the queried span.
 double seconds_of(const slurmdb_job_rec_t& record, const UsageFacts& facts) {
   return static_cast<double>(ran_s(record, facts.from_s, facts.to_s));
 }
 
-// The mean use of its GPUs that Slurm has counted, 0 to 1: of its longest step, as sampled by NVML.
+// The mean use of its GPUs that Slurm has measured with NVML, 0 to 1: the highest of its steps.
 std::optional<double> counted_use(const slurmdb_job_rec_t& record, std::uint32_t id) {
   std::optional<double> use;
   for_each<slurmdb_step_rec_t>(record.steps, [&](const slurmdb_step_rec_t& step) {
@@ -73,7 +73,7 @@ std::optional<double> counted_use(const slurmdb_job_rec_t& record, std::uint32_t
   return use;
 }
 
-// Whether Slurm has measured the use of anybody's GPUs, and whether anybody's is known to nobody.
+// some: Slurm has measured the GPU use of some job. not_all: the GPU use of some job is unknown.
 struct Measured {
   bool some = false, not_all = false;
 };
@@ -86,7 +86,7 @@ void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, 
   ++share.jobs;
   share.gpu_s += gpu_s;
   share.cpu_s += seconds * static_cast<double>(tres_count(held, kCpu).value_or(0));
-  // Of a lease: what is said of its warm time rests on it.
+  // A lease reports its busy time itself; the warm time is computed from it.
   auto use = busy_part(text(record.derived_es), std::chrono::seconds(ran_s(record, 0, facts.to_s)));
   if (use) share.said_s += gpu_s;
   if (!use && names.gpu_use) {
@@ -129,7 +129,7 @@ Result<void> read_jobs(const Database& database, const Names& names, UsageFacts&
     keeps = keeps || parse_job_tag(text(record.derived_es));
   });
   facts.keeps_comments = keeps || !offloads;
-  // Newer Slurms count gres/gpuutil of their own accord (25.11 does), and without NVML nothing for it.
+  // Newer Slurms (25.11) have gres/gpuutil by default, but without NVML they measure nothing.
   facts.counts_gpu_use = names.gpu_use && (measured.some || !measured.not_all);
   for (auto& [key, share] : shares) facts.shares.push_back(std::move(share));
   return {};
@@ -137,12 +137,12 @@ Result<void> read_jobs(const Database& database, const Names& names, UsageFacts&
 
 }  // namespace
 
-Result<UsageFacts> answer(const AskUsage& asked) {
+Result<UsageFacts> answer(const AskUsage& question) {
   const auto site = read_site();
   if (!site) return failure(site.error());
   UsageFacts facts;
   facts.cluster = site->cluster;
-  facts.from_s = asked.from_s;
+  facts.from_s = question.from_s;
   facts.to_s = std::time(nullptr);
   facts.has_database = site->accounting_type == "accounting_storage/slurmdbd";
   facts.counts_gpus = site->accounting_tres.find("gres/gpu") != std::string::npos;

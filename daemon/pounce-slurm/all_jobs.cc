@@ -24,7 +24,7 @@ std::time_t last_read = 0;
 Clock::time_point again, soonest;
 using forecast::Things;
 
-// Slurm writes lists of nodes as pairs of places, ended by -1.
+// Slurm writes node lists as pairs of first and last index, terminated by -1.
 std::vector<std::uint32_t> places_of(const std::int32_t* pairs) {
   std::vector<std::uint32_t> places;
   for (; pairs != nullptr && pairs[0] >= 0; pairs += 2)
@@ -54,7 +54,7 @@ Things things_of(const slurm_job_info_t& job, bool runs) {
   return things;
 }
 
-// "1-10,15%4"
+// Counts the tasks of "1-10,15%4".
 std::uint32_t tasks_of(const char* array) {
   std::uint32_t count = 0;
   for (const std::string& part : words_of(text(array))) {
@@ -101,12 +101,12 @@ forecast::Runs& kept_runs() {
   return runs;
 }
 
-// Those that ended a short while ago are still in Slurm's answer.
+// Learns run times: jobs that ended recently are still in Slurm's answer.
 void learn(const job_info_msg_t& message) {
   bool news = false;
   for (std::uint32_t i = 0; i < message.record_count; ++i) {
     const slurm_job_info_t& job = message.job_array[i];
-    if (text(job.nodes).empty()) continue;  // taken back while it waited: Slurm gives such a job a start and an end too
+    if (text(job.nodes).empty()) continue;  // cancelled while waiting: Slurm sets a start and an end then too
     if ((job.job_state & JOB_STATE_BASE) <= JOB_SUSPENDED || job.start_time == 0 || job.end_time < job.start_time || !is_set(job.time_limit)) continue;
     if ((job.job_state & JOB_STATE_BASE) == JOB_NODE_FAIL || (job.job_state & JOB_STATE_BASE) == JOB_BOOT_FAIL) continue;
     news |= kept_runs().add({job.job_id, user_of(job), text(job.qos), job.time_limit * 60ll,
@@ -131,7 +131,8 @@ forecast::AnyJob any_job(const slurm_job_info_t& job) {
   any.things = things_of(job, any.runs);
   any.limit_s = limit_s(job);
   const std::string reason = text(compat::reason_text(job));
-  any.competes = !any.runs && (competes(reason) || reason == "None");  // it will as soon as Slurm has looked at it
+  // "None": it will compete once Slurm has considered it.
+  any.competes = !any.runs && (competes(reason) || reason == "None");
   any.count = any.runs ? 1 : tasks_of(job.array_task_str);
   if (any.runs) any.nodes = places_of(job.node_inx);
   return any;
@@ -148,7 +149,7 @@ void want_newer() { again = std::min(again, soonest); }
 
 const forecast::Runs& runs() { return kept_runs(); }
 
-const forecast::Cluster& everybody() {
+const forecast::Cluster& latest_cluster() {
   static forecast::Cluster cluster;
   const auto begin = Clock::now();
   if (begin < again || jobs_are_private()) return cluster;
@@ -156,7 +157,7 @@ const forecast::Cluster& everybody() {
   if (!message) return cluster;
   learn(**message);
   last_read = std::time(nullptr);
-  cluster = {};  // never two of them at once, beside Slurm's own
+  cluster = {};  // saves memory: never two copies beside Slurm's own
   cluster = read_cluster(**message, last_read);
   const auto end = Clock::now();
   again = end + 100 * (end - begin);

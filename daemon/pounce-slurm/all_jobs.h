@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everybody's jobs and all nodes, as a forecast needs them, and how long jobs really ran. Thread: main.
+// All users' jobs and all nodes for a forecast, and how long jobs really ran. Thread: main.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,18 @@
 
 namespace pounce::slurm {
 
-// Slurm's answer costs slurmctld some 7 µs a job: it is read again only after a hundred times as long as it took. Until then
-// what was read serves. Empty where other users' jobs are not shown.
-const forecast::Cluster& everybody();
-std::time_t read_at();  // when that was
-// What was made of it took so long: it is not made anew before ten times as long has passed.
+// Reads the queue, or returns the last reading until a hundred times its duration has passed: it costs slurmctld some
+// 7 µs a job. Empty if other users' jobs are hidden.
+const forecast::Cluster& latest_cluster();
+std::time_t read_at();  // the time of the last reading
+// Reports the duration of a forecast: the next reading is at least ten times as long away.
 void took(std::chrono::steady_clock::duration time);
-// Somebody is missing there: it is read again after twenty times as long as it took.
+// A job is missing in it: the next reading comes after twenty times the duration of the last.
 void want_newer();
-// Learned with each read, and kept in the file that POUNCE_RUNS names.
+// Run times learned with each reading, kept in the file of POUNCE_RUNS.
 const forecast::Runs& runs();
 
-// Others wait for something of their own: a time, a job, a limit. They are not in this one's way.
+// True if a job waits for room. Others wait for a time, a job or a limit, and do not delay this one.
 bool competes(const std::string& reason);
 forecast::AnyJob any_job(const slurm_job_info_t& job);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everybody's jobs that wait or run, as far as Slurm shows them to whoever asks. Thread: main.
+// All users' waiting and running jobs, as far as Slurm shows them to this user. Thread: main.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -16,7 +16,7 @@
 namespace pounce::slurm {
 namespace {
 
-// Which it has, node by node; of one that waits what it asks for.
+// The GPUs that a job holds on all nodes, or that a waiting job requests.
 std::map<std::string, std::uint32_t> gpus_of(const slurm_job_info_t& job) {
   std::map<std::string, std::uint32_t> gpus;
   for (std::uint32_t node = 0; node < job.gres_detail_cnt; ++node)
@@ -45,7 +45,7 @@ AllocatedJob held(const slurm_job_info_t& job, JobState state) {
   return held;
 }
 
-// What waits alike is told once: of a long queue each by itself would be more than an answer may hold.
+// Merges equal waiting jobs into one row: an answer could not hold each job of a long queue.
 class Waiting {
  public:
   explicit Waiting(std::vector<AllocatedJob>& jobs) : jobs_(jobs) {}

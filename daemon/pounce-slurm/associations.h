@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// slurmctld's own cache of accounts, QoS, their limits and what is used of them: 1-2 ms, no slurmdbd is asked
-// (gotchas S7). Thread: main.
+// slurmctld's cache of accounts, QoS, their limits and their use: takes 1-2 ms and no query to slurmdbd (gotchas S7).
+// Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ struct FreeAssociations {
 };
 using Associations = std::unique_ptr<assoc_mgr_info_msg_t, FreeAssociations>;
 
-// All QoS, and of the associations (a large site has thousands) only this user's, or only this account's.
+// Load all QoS, but only the associations of this user or account: a large site has thousands.
 Result<Associations> load_associations_of_user(const std::string& user);
 Result<Associations> load_associations_of_account(const std::string& account);
 
 struct UserAccount {
   std::string name;
-  bool preset = false;            // taken where none is named
-  std::uint32_t preset_qos = 0;   // where no class is named
-  std::set<std::uint32_t> qos{};  // ids of those open in it
+  bool is_default = false;        // taken if a job names no account
+  std::uint32_t default_qos = 0;  // taken if a job names no class
+  std::set<std::uint32_t> qos{};  // ids of the QoS open in it
 };
 std::vector<UserAccount> accounts_in(const assoc_mgr_info_msg_t& message, const std::string& user);
 Result<std::vector<UserAccount>> load_accounts_of_user(const std::string& user);
 
-// The place of this TRES ("gres/gpu") in the arrays of limits and of use; tres_cnt where nobody counts it.
+// The index of this TRES ("gres/gpu") in the arrays of limits and of use; tres_cnt if Slurm does not count it.
 std::uint32_t place_of(const assoc_mgr_info_msg_t& message, const std::string& tres);
-// What this user uses of the QoS; nullptr: nothing yet.
+// This user's use of the QoS; nullptr: none yet.
 const slurmdb_used_limits_t* used_by_us(const slurmdb_qos_rec_t& qos);
 
 }  // namespace pounce::slurm

@@ -43,13 +43,13 @@ ClassUse use_of(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qo
   return use;
 }
 
-// A small job of the default class: when it would start where nothing is free.
+// A small job of the class, for a forecast if nothing is free.
 forecast::AnyJob small_job(const std::string& class_name, const std::string& gpu_type, bool gpu) {
   constexpr double kHalfAnHour = 1800;
   forecast::AnyJob job;
   job.user = user_name();
   job.class_name = class_name;
-  for (const auto& [partition, nodes] : everybody().partitions) job.partitions.push_back(partition);
+  for (const auto& [partition, nodes] : latest_cluster().partitions) job.partitions.push_back(partition);
   job.things = {{"cpu", 1}};
   if (gpu) job.things["gpu"] = 1;
   if (!gpu_type.empty()) job.things["gpu:" + gpu_type] = 1;
@@ -57,7 +57,7 @@ forecast::AnyJob small_job(const std::string& class_name, const std::string& gpu
   return job;
 }
 
-// Played once for each picture of the queue: each request without a class brings a report too.
+// Forecasts once per reading of the queue: every request without a class needs a report.
 Eta eta_of_small_job(const std::string& class_name, const std::string& gpu_type, bool gpu) {
   struct Said {
     std::time_t of = 0;
@@ -70,9 +70,9 @@ Eta eta_of_small_job(const std::string& class_name, const std::string& gpu_type,
 }
 
 void expect_room(ClassReport& report, const std::string& class_name) {
-  if (everybody().nodes.empty()) return;  // it is not shown to this user
+  if (latest_cluster().nodes.empty()) return;  // hidden from this user
   const auto cpu_job = small_job(class_name, "", false);
-  const auto free = free_of(everybody(), cpu_job.partitions);
+  const auto free = free_of(latest_cluster(), cpu_job.partitions);
   if (const auto cpus = free.find("cpu"); cpus != free.end()) report.cpus_free = static_cast<std::int32_t>(cpus->second);
   if (report.cpus_free == 0) report.cpu_eta = eta_of_small_job(class_name, "", false);
   for (GpuUse& use : report.gpus)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What this user may use now: the classes with what is used of them, and the cluster's GPUs. Thread: main.
+// This user's classes with their use, and the cluster's GPUs. Thread: main.
 #pragma once
 
 #include "pounce/cluster.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The cluster's nodes, one by one: what they have, what of it is free, and where their jobs come from. Thread: main.
+// The cluster's nodes: their resources, what of them is free, and their partitions. Thread: main.
 #include "class_report.h"
 #include "nodes.h"
 #include "slurm/questions.h"
@@ -26,7 +26,7 @@ NodeUse use_of(const node_info_t& node) {
   return use;
 }
 
-// A node does not know its partitions: the library joins the two.
+// Slurm's nodes do not name their partitions; libslurm joins the two.
 Result<std::vector<NodeUse>> load_nodes_of(const Partitions& partitions) {
   const auto message = load_nodes(SHOW_DETAIL);
   if (!message) return failure(message.error());
@@ -39,14 +39,14 @@ Result<std::vector<NodeUse>> load_nodes_of(const Partitions& partitions) {
 
 }  // namespace
 
-Result<ClusterSnapshot> answer(const AskClusterSnapshot& asked) {
+Result<ClusterSnapshot> answer(const AskClusterSnapshot& question) {
   const auto partitions = load_partitions(SHOW_ALL);
   if (!partitions) return failure(partitions.error());
   auto nodes = load_nodes_of(*partitions);
   if (!nodes) return failure(nodes.error());
   auto report = class_report();
   if (!report) return failure(report.error());
-  ClusterSnapshot cluster_snapshot{{}, std::move(*report), std::move(*nodes), node_names(asked.not_nodes)};
+  ClusterSnapshot cluster_snapshot{{}, std::move(*report), std::move(*nodes), node_names(question.not_nodes)};
   for (const partition_info_t& one : partitions_in(*partitions))
     if ((one.flags & PART_FLAG_DEFAULT) != 0) cluster_snapshot.default_partition = text(one.name);
   return cluster_snapshot;

@@ -19,7 +19,7 @@
 namespace pounce::slurm {
 namespace {
 
-// A configless source that does not answer keeps libslurm busy for a minute.
+// libslurm waits a minute for a configless source that does not answer.
 constexpr unsigned kInitSeconds = 15;
 
 bool readable(const char* path) { return static_cast<bool>(UniqueFd(::open(path, O_RDONLY | O_CLOEXEC))); }
@@ -36,14 +36,14 @@ Result<void> conf_is_there() {
                    std::string("SLURM_CONF names ") + named + ", which cannot be read: " + std::strerror(errno),
                    "Correct SLURM_CONF, or unset it.");
   }
-  ::unsetenv("SLURM_CONF");  // empty: libslurm would take it for a name
+  ::unsetenv("SLURM_CONF");  // libslurm would take an empty value for a name
   if (readable("/etc/slurm/slurm.conf") || readable("/run/slurm/conf/slurm.conf") || setting("SLURM_CONF_SERVER"))
     return {};
   return failure(ErrorCode::kNoSlurm,
                  "there is no Slurm on this machine: SLURM_CONF is unset and no slurm.conf is found");
 }
 
-// fatal() in libslurm is exit(1): a child pays with its life, we learn from its exit code.
+// libslurm's fatal() is exit(1), so a child makes the attempt and its exit code tells the result.
 Result<void> try_init() {
   const auto child = start_function(Standing::kOurs, SIGKILL, [] {
     ::alarm(kInitSeconds);

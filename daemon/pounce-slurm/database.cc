@@ -13,12 +13,13 @@ void* connect() {
   return slurmdb_connection_get(&flags);
 }
 
-// errno is not always the reason: what libslurm prints on the way makes it EAGAIN, and prints the reason (gotchas S4).
+// errno is not always the reason: libslurm's printing sets it to EAGAIN, and what it prints is the reason (gotchas
+// S4).
 std::string reason(int code) { return code > 1000 ? std::string(": ") + slurm_strerror(code) : std::string(); }
 
 }  // namespace
 
-// It is a connection also where slurmdbd is down (gotchas S5): the first call tells.
+// connect() succeeds even if slurmdbd is down (gotchas S5); the first call fails then.
 Database::Database() : connection_(connect()) {}
 Database::~Database() { slurmdb_connection_close(&connection_); }
 
@@ -26,7 +27,7 @@ Result<void> Database::commit(bool keep) {
   errno = 0;
   if (slurmdb_connection_commit(connection_, keep) == SLURM_SUCCESS) return {};
   Error error = write_error();
-  error.code = ErrorCode::kOutcomeUnknown;  // slurmdbd may have done it and not said so
+  error.code = ErrorCode::kOutcomeUnknown;  // slurmdbd may have committed without an answer
   return failure(error);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A connection to slurmdbd, and its lists and errors. Thread: main.
+// A connection to slurmdbd, with its lists and errors. Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   void* get() const { return connection_; }
-  // What was changed since the last one counts now, or never did. kOutcomeUnknown.
+  // Commits the changes since the last commit, or rolls them back. Fails with kOutcomeUnknown.
   Result<void> commit(bool keep = true);
 
  private:
@@ -37,12 +37,12 @@ struct DestroyList {
 };
 using SlurmList = std::unique_ptr<std::remove_pointer_t<decltype(slurm_list_create(nullptr))>, DestroyList>;
 
-// "1=16,1001=2": the count of one id.
+// The count of one id in "1=16,1001=2".
 std::optional<std::uint64_t> tres_count(std::string_view tres, std::uint32_t id);
-// Points to the texts and owns none of them.
+// The list points to the texts and does not own them.
 SlurmList list_of(const std::vector<std::string>& texts);
 SlurmList list_of(std::vector<std::string>&& texts) = delete;
-// Why the last call has failed. Every change comes after a look: where nobody is there, that one tells.
+// Why the last call failed. Every change follows a read, which already fails if slurmdbd does not run.
 Error read_error();   // kSlurmUnreachable
 Error write_error();  // kRejected
 

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kGrain_s = 1;  // Slurm counts whole seconds, and looks at the queue now and then
+constexpr double kGrain_s = 1;  // Slurm counts whole seconds, and schedules only now and then
 
 std::uint32_t count(std::size_t jobs) { return static_cast<std::uint32_t>(jobs); }
 
@@ -27,18 +27,19 @@ Eta as_eta(const forecast::Span& span, std::time_t from) {
 }
 
 Eta played(const forecast::AnyJob& job, const forecast::Bound& bound) {
-  const forecast::Line line = line_of(everybody(), job, bound);
+  const forecast::Line line = line_of(latest_cluster(), job, bound);
   const auto span = replay(line, runs());
   if (!span) return {};
   Eta eta = as_eta(*span, read_at());
   eta.from = Eta::From::kQueue;
   eta.running = count(line.running.size());
-  eta.ahead = count(line.waiting.size() - std::min<std::size_t>(line.waiting.size(), 1));  // it is the last of them
+  // The job itself is the last of those waiting.
+  eta.ahead = count(line.waiting.size() - std::min<std::size_t>(line.waiting.size(), 1));
   eta.seen = count(runs().seen({job.user, job.class_name, static_cast<std::int64_t>(job.limit_s)}));
   return eta;
 }
 
-// Others' jobs are hidden: Slurm's planner sees them, but takes each for as long as its limit.
+// For hidden queues: Slurm's planner sees other users' jobs, but assumes that each runs up to its limit.
 Eta shrunk(const slurm_job_info_t& job) {
   const std::time_t now = std::time(nullptr);
   if (job.start_time <= now) return {};
@@ -62,7 +63,7 @@ forecast::Counts counts_of(const lease::Limit& limit) {
     case Per::kEverybody:
       return limit.of == lease::Limit::Of::kAccount ? forecast::Counts::kAccount : forecast::Counts::kClass;
     default:
-      return forecast::Counts::kNobody;
+      return forecast::Counts::kNone;
   }
 }
 
@@ -73,27 +74,27 @@ Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
   const auto limit = lease::limit_of(word);
   if (!limit && !competes(word) && word != "None") return {};
   if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != lease::Limit::Measure::kAtOnce)) return {};
-  if (everybody().nodes.empty()) return limit ? Eta{} : shrunk(job);
-  // Those that came with it are not in an older picture either: the next one tells.
-  if (std::ranges::find(everybody().jobs, job.job_id, &forecast::AnyJob::id) == everybody().jobs.end()) {
+  if (latest_cluster().nodes.empty()) return limit ? Eta{} : shrunk(job);
+  // An older reading lacks this job and those submitted with it: wait for the next one.
+  if (std::ranges::find(latest_cluster().jobs, job.job_id, &forecast::AnyJob::id) == latest_cluster().jobs.end()) {
     want_newer();
     return {};
   }
   const forecast::Bound bound =
       limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == lease::Limit::Of::kClass} : forecast::Bound{};
   const Eta eta = played(any_job(job), bound);
-  return eta.known() || limit ? eta : shrunk(job);  // too many run and wait to be played
+  return eta.known() || limit ? eta : shrunk(job);  // too many jobs run and wait for a replay
 }
 
 void expect_starts(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views) {
   struct Said {
-    std::time_t of = 0;  // the reading that it rests on
+    std::time_t of = 0;  // the reading that it is based on
     std::string word;
     Eta eta;
   };
   static std::map<std::uint32_t, Said> said;
   if (std::ranges::none_of(views, [](const JobView& view) { return view.state == JobState::kQueued; })) return;
-  everybody();  // anew, if it is time
+  latest_cluster();  // reads again if it is time
   const auto begin = Clock::now();
   std::map<std::uint32_t, Said> now;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -112,7 +113,7 @@ void expect_starts(const std::vector<const slurm_job_info_t*>& jobs, std::vector
 }
 
 Eta eta_of_another(forecast::AnyJob job) {
-  if (everybody().nodes.empty()) return {};
+  if (latest_cluster().nodes.empty()) return {};
   job.id = ~0u;
   job.priority = 1;
   return played(job, {});

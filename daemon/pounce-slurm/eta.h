@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When a queued job is expected to start. Thread: main.
+// Expected starts of queued jobs. Thread: main.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,12 @@
 
 namespace pounce::slurm {
 
-// Not known where it waits for something that has no time of its own: a user, a repair, another limit than those at a time.
+// Unknown if the job waits for something without a time: a user, a repair, a limit other than on what is used at
+// once.
 Eta eta_of(const slurm_job_info_t& job, const JobView& view);
-// The same for all of them, in a second at most: those that are left out keep what was said of them last.
+// The same for all jobs, in a second at most: those not reached keep their last estimate.
 void expect_starts(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views);
-// Of one more job like this, behind all that wait now; its priority is not known.
+// For another job like this behind all that wait now, since its priority is unknown.
 Eta eta_of_another(forecast::AnyJob job);
 
 }  // namespace pounce::slurm

@@ -18,7 +18,7 @@
 namespace pounce::slurm {
 namespace {
 
-constexpr std::chrono::minutes kConfIsKnown{5};  // it changes when an admin edits slurm.conf
+constexpr std::chrono::minutes kConfIsKnown{5};  // changes only when an admin edits slurm.conf
 
 struct FreeConf {
   void operator()(slurm_conf_t* conf) const { compat::free_conf(conf); }
@@ -52,7 +52,7 @@ Result<void> read_conf(ClusterFacts& facts) {
   return {};
 }
 
-// Those open to the user; where none is (no association, no accounting) all, for the messages to name.
+// The classes open to the user; if there are none (no association, no accounting) all, to be named in messages.
 Result<void> read_classes(ClusterFacts& facts) {
   const auto classes = load_classes();
   if (!classes) return failure(classes.error());
@@ -78,7 +78,8 @@ struct FreeFederation {
   void operator()(void* federation) const { slurm_destroy_federation_rec(federation); }
 };
 
-// A job of a federation may start on any of its clusters, and is another job there. One cluster alone is as without.
+// A federation's job may start on any of its clusters, and is another job there. A federation of one cluster is
+// harmless.
 Result<void> refuse_federation(ClusterFacts& facts) {
   void* raw = nullptr;
   if (slurm_load_federation(&raw) != 0 || raw == nullptr) return {};

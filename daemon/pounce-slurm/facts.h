@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the cluster tells about itself, and which libslurm tells it. Thread: main.
+// Facts about the cluster and about the loaded libslurm. Thread: main.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace pounce::slurm {
 
-// What of slurmctld's configuration decides whether the rules of QoS count.
+// The part of slurmctld's configuration that decides whether the rules of QoS are enforced.
 struct Site {
   std::string cluster, accounting_type, accounting_tres, preempt_type;
   std::uint16_t accounting_enforce = 0;
@@ -24,11 +24,11 @@ Result<Site> read_site();
 
 // kRefusesRoot for SlurmUser, who has power over every user's jobs.
 Result<void> check_user();
-// Other users' jobs are not shown to this user (PrivateData).
+// True if other users' jobs are hidden from this user (PrivateData).
 bool jobs_are_private();
-// "/usr/lib/…/libslurm.so.38 (API 38.0.0, built for 22.05.8)": the file from which calls are really answered.
+// "/usr/lib/…/libslurm.so.38 (API 38.0.0, built for 22.05.8)": the file that really answers calls.
 std::string loaded_libslurm();
-// kVersionMismatch when the libslurm loaded is of another major than the headers of this build.
+// kVersionMismatch if the loaded libslurm has another major version than this build's headers.
 Result<void> check_libslurm();
 
 }  // namespace pounce::slurm

@@ -22,7 +22,7 @@ namespace pounce::slurm {
 namespace {
 
 constexpr unsigned kAccountingSeconds = 8;
-constexpr int kLooks = 5;  // for a record that slurmctld is about to send
+constexpr int kLooks = 5;  // retries for a record that slurmctld may be about to send
 constexpr useconds_t kBetweenLooks = 200'000;
 constexpr std::uint32_t kRoot = 0;
 
@@ -33,7 +33,7 @@ class Accounting {
     std::uint16_t flags = 0;
     errno = 0;
     connection_ = slurmdb_connection_get(&flags);
-    // Not NULL even when slurmdbd is down: errno tells (gotchas S5).
+    // Not NULL even if slurmdbd is down: errno tells (gotchas S5).
     good_ = connection_ != nullptr && errno == 0;
   }
   ~Accounting() {
@@ -49,7 +49,7 @@ class Accounting {
   bool good_ = false;
 };
 
-// Job numbers are used again: only the record with the same submit time is of this job, where the time is known.
+// Slurm reuses job numbers: only a record with the same submit time, if known, is of this job.
 bool tells_end_of(const slurmdb_job_rec_t& record, const JobView& view) {
   const std::int64_t submitted = view.job_identity.submit_time_s;
   return map_job_state(record.state).state == JobState::kEnded && (submitted == 0 || record.submit == submitted);
@@ -73,7 +73,7 @@ void read_canceller(const slurmdb_job_rec_t& record, JobView& view) {
 
 using Read = void (*)(const slurmdb_job_rec_t& record, JobView& view);
 
-// False: there is no record of its end.
+// Returns false if there is no record of its end.
 bool ask(const Accounting& accounting, JobView& view, Read read) {
   bool found = false;
   slurm_selected_step_t step;
@@ -84,7 +84,7 @@ bool ask(const Accounting& accounting, JobView& view, Read read) {
   slurmdb_job_cond_t condition;
   std::memset(&condition, 0, sizeof condition);
   condition.flags = JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC | JOBCOND_FLAG_NO_STEP;
-  condition.db_flags = SLURMDB_JOB_FLAG_NOTSET;  // zero would ask for jobs without any flag: none
+  condition.db_flags = SLURMDB_JOB_FLAG_NOTSET;  // zero would match only jobs without any flag: none
   condition.step_list = slurm_list_create(nullptr);
   slurm_list_append(condition.step_list, &step);
   if (auto* records = slurmdb_jobs_get(accounting.get(), &condition)) {
@@ -126,8 +126,8 @@ std::string read_all(int from) {
   }
 }
 
-// As they are where there is no answer. A child: slurmdbd's connection has no time limit of its own, and its fatal errors
-// are libslurm's exit().
+// Returns the views unchanged if there is no answer. Queries in a child, since slurmdbd's connection has no timeout
+// and libslurm calls exit() on its fatal errors.
 std::vector<JobView> looked_up(const std::vector<JobView>& views, Read read, int looks) {
   auto pipe = views.empty() ? std::nullopt : make_pipe();
   if (!pipe) return views;
@@ -152,7 +152,7 @@ std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs) {
 
 void tell_not_started(std::vector<JobView>& views, const std::vector<SlurmJobId>& unheard) {
   std::vector<JobView> cancelled;
-  // One that waited has no nodes (gotchas S19): to take that back is an order.
+  // A job that was waiting has no nodes (gotchas S19): its cancellation was a user's wish.
   std::ranges::copy_if(views, std::back_inserter(cancelled), [&](const JobView& view) {
     return view.end == JobEnd::kCancelled && !view.nodes.empty() && std::ranges::count(unheard, view.job_identity.job) > 0;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The GPUs of the whole cluster: how many there are of each type, and how many are free on nodes that take work.
+// The cluster's GPUs: the total of each type, and the free ones on nodes that take work.
 // Thread: main.
 #pragma once
 

@@ -38,7 +38,7 @@ void read_gpus(const std::string& tres, Resources& resources) {
   if (colon > 1) resources.gpu_type = rest.substr(1, colon - 1);
 }
 
-// Slurm tells a node's; ours are of one worker.
+// Slurm's figures are per node, ours per worker.
 void share_out(Resources& resources, std::uint32_t tasks, std::uint32_t nodes) {
   if (tasks == NO_VAL || tasks < 2) return;
   resources.workers = tasks;
@@ -47,7 +47,8 @@ void share_out(Resources& resources, std::uint32_t tasks, std::uint32_t nodes) {
   resources.memory_mib /= resources.workers_of_node();
 }
 
-// What Slurm, or an admin's update of the job, says may be more than anybody can ask for: pounced would not read it.
+// Clamps to the bounds of a request: Slurm's figures, or an admin's update of the job, may exceed them, and pounced
+// would refuse to read them.
 template <class Member>
 void cut(const Bounds& bounds, Member& member) {
   if constexpr (requires { member.count(); })
@@ -60,7 +61,7 @@ Resources resources_of(const slurm_job_info_t& job) {
   Resources resources;
   resources.class_name = text(job.qos);
   read_gpus(text(job.tres_per_node), resources);
-  // One of each kind that nobody asked for is Slurm's default, not a request: what was not said stays not said.
+  // One of a kind may be Slurm's default and not a request, so it stays unset.
   if (job.cpus_per_task != NO_VAL16 && job.cpus_per_task > 1) resources.cpus = job.cpus_per_task;
   if (job.pn_min_memory != NO_VAL64 && (job.pn_min_memory & MEM_PER_CPU) == 0) resources.memory_mib = job.pn_min_memory;
   if (job.time_limit != NO_VAL && job.time_limit != INFINITE) resources.time = std::chrono::minutes(job.time_limit);
@@ -71,11 +72,11 @@ Resources resources_of(const slurm_job_info_t& job) {
   return resources;
 }
 
-// "gpu:a100:1(IDX:0),gpu:a100_3g.20gb:0(IDX:)": on a node with several types those that were not given are named too.
+// Removes types with count 0 from "gpu:a100:1(IDX:0),gpu:a100_3g.20gb:0(IDX:)": a node with several types lists all.
 std::string devices_of(const slurm_job_info_t& job) {
-  if (job.gres_detail_cnt == 0) {  // it waits: "gres:gpu:a100:1" that it asks for, or "gres/gpu:a100:1"
-    const std::string asked = text(job.tres_per_node);
-    return asked.starts_with("gres:") || asked.starts_with("gres/") ? asked.substr(5) : asked;
+  if (job.gres_detail_cnt == 0) {  // it waits: the request "gres:gpu:a100:1" or "gres/gpu:a100:1"
+    const std::string request = text(job.tres_per_node);
+    return request.starts_with("gres:") || request.starts_with("gres/") ? request.substr(5) : request;
   }
   std::string all = text(job.gres_detail_str[0]);
   constexpr std::string_view kNone = ":0(IDX:)";
@@ -102,7 +103,7 @@ JobView view_of(const slurm_job_info_t& job) {
   view.end = mapped.end;
   view.raw_state = job.job_state;
   view.state_name = text(slurm_job_state_string(job.job_state));
-  // The free text says more where there is one: which nodes are not available, which constraint is bad.
+  // The free text says more if there is one: which nodes are unavailable, which constraint is bad.
   view.reason_word = text(compat::reason_text(job));
   view.reason = job.state_desc != nullptr ? job.state_desc : view.reason_word;
   if (is_being_prepared(job.job_state)) view.reason_word = view.reason = "Prolog";
@@ -118,7 +119,7 @@ JobView view_of(const slurm_job_info_t& job) {
   return view;
 }
 
-// Of those that are `wanted`: a user may have thousands of others, and to explain one wait costs a look at the whole queue.
+// Views of `wanted` jobs only: a user may have thousands of others, and explaining one wait needs the whole queue.
 using Wanted = std::function<bool(const slurm_job_info_t&)>;
 
 std::vector<JobView> views_of(const job_info_msg_t& message, const Wanted& wanted) {
@@ -155,7 +156,7 @@ Result<std::vector<JobView>> load_one(SlurmJobId job) {
 
 namespace {
 
-// Slurm uses job numbers again. A requeued job keeps its number, gets a new submit time and a higher restart count.
+// Slurm reuses job numbers. A requeued job keeps its number and gets a new submit time and a higher restart count.
 bool same_job(const JobView& seen, const JobIdentity& wanted) {
   if (seen.job_identity.job != wanted.job) return false;
   return wanted.submit_time_s == 0 || seen.job_identity.submit_time_s == wanted.submit_time_s ||
@@ -164,10 +165,10 @@ bool same_job(const JobView& seen, const JobIdentity& wanted) {
 
 }  // namespace
 
-Result<std::vector<JobView>> answer(const Poll& asked) {
-  const std::vector<JobIdentity>& wanted = asked.jobs;
+Result<std::vector<JobView>> answer(const Poll& question) {
+  const std::vector<JobIdentity>& wanted = question.jobs;
   if (wanted.empty()) return std::vector<JobView>{};
-  // One RPC whatever the number: this user's jobs, or the one job.
+  // One RPC for any number of jobs: this user's jobs, or the one job.
   const auto is_wanted = [&](const slurm_job_info_t& job) {
     return std::ranges::find(wanted, SlurmJobId{job.job_id}, &JobIdentity::job) != wanted.end();
   };
@@ -183,14 +184,14 @@ Result<std::vector<JobView>> answer(const Poll& asked) {
       forgotten.push_back(job);
   }
   std::ranges::move(final_states(forgotten), std::back_inserter(views));
-  tell_not_started(views, asked.unheard);
+  tell_not_started(views, question.unheard);
   return views;
 }
 
-Result<std::vector<JobView>> answer(const Reconcile& asked) {
+Result<std::vector<JobView>> answer(const Reconcile& question) {
   return load_user([&](const slurm_job_info_t& job) {
     const auto tag = parse_job_tag(text(job.comment));
-    return tag && tag->instance == asked.instance;
+    return tag && tag->instance == question.instance;
   });
 }
 

@@ -9,7 +9,7 @@
 
 namespace pounce::slurm {
 
-// Slurm's record of one job now; an empty list when slurmctld has forgotten it.
+// Slurm's current record of one job; empty if slurmctld has forgotten it.
 Result<std::vector<JobView>> load_one(SlurmJobId job);
 
 }  // namespace pounce::slurm

@@ -27,7 +27,7 @@ Result<Jobs> load_all_jobs(std::uint16_t flags) {
   return Jobs(raw);
 }
 
-// Slurm leaves the name out of some jobs. A site's directory of users may be slow: it is asked once for each.
+// Slurm leaves out the user name of some jobs. A site's user directory may be slow, so it is queried once per user.
 std::string user_of(const slurm_job_info_t& job) {
   if (job.user_name != nullptr) return job.user_name;
   static std::map<uid_t, std::string> names;

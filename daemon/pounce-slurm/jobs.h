@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everybody's jobs, as far as Slurm shows them. Thread: main.
+// All users' jobs, as far as Slurm shows them. Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace pounce::slurm {
 
-// A long queue takes 100 MB while it is read, in pieces that the allocator would keep.
+// Returns freed memory to the system: reading a long queue takes 100 MB in pieces that the allocator would keep.
 struct FreeJobs {
   void operator()(job_info_msg_t* message) const;
 };
 using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
 
-Result<Jobs> load_all_jobs(std::uint16_t flags = 0);  // SHOW_DETAIL: which GPUs of each node too
+Result<Jobs> load_all_jobs(std::uint16_t flags = 0);  // SHOW_DETAIL: with each node's GPUs
 
 std::string user_of(const slurm_job_info_t& job);
 
-// Of a request: "gres:gpu:a100:2" is what 22.05 says, "gres/gpu:a100=2" what later ones do.
+// The GPUs of a request: 22.05 writes "gres:gpu:a100:2", later releases "gres/gpu:a100=2".
 std::map<std::string, std::uint32_t> gpus_asked(std::string tres);
 
 }  // namespace pounce::slurm

@@ -11,7 +11,7 @@ namespace {
 using Per = lease::Limit::Per;
 using Thing = lease::Limit::Thing;
 
-// The limits and the use of one QoS or association, those that the reason is about. Arrays are in the order of tres_names.
+// The limits and the use of one QoS or association that the reason concerns. Arrays have the order of tres_names.
 struct Book {
   const std::uint64_t *most = nullptr, *used = nullptr;
   std::uint32_t jobs = NO_VAL, submits = NO_VAL, minutes = NO_VAL;
@@ -47,18 +47,18 @@ bool exceeded(const lease::Limit& limit, const LimitUse& use) {
   return use.used + use.asked > use.most;
 }
 
-LimitUse of_tres(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const Asked& asked, const Book& book) {
+LimitUse of_tres(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request, const Book& book) {
   if (book.most == nullptr) return {};
   for (std::uint32_t i = 0; i < message.tres_cnt; ++i) {
     if (!is_of(message.tres_names[i], limit.thing) || !is_set(book.most[i])) continue;
     const std::string name = message.tres_names[i];
-    const LimitUse use{name, book.most[i], book.used != nullptr ? book.used[i] : 0, tres_count(asked.tres, name)};
+    const LimitUse use{name, book.most[i], book.used != nullptr ? book.used[i] : 0, tres_count(request.tres, name)};
     if (exceeded(limit, use)) return use;
   }
   return {};
 }
 
-LimitUse of_book(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const Asked& asked, const Book& book) {
+LimitUse of_book(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request, const Book& book) {
   const auto counted = [&](const char* what, std::uint32_t most, std::uint64_t used, std::uint64_t requests) {
     const LimitUse use{what, most, used, requests};
     return is_set(most) && exceeded(limit, use) ? use : LimitUse{};
@@ -69,9 +69,9 @@ LimitUse of_book(const assoc_mgr_info_msg_t& message, const lease::Limit& limit,
     case Thing::kSubmitted:
       return counted("job", book.submits, book.submits_used, 1);
     case Thing::kTime:
-      return counted("time", book.minutes, 0, asked.minutes);
+      return counted("time", book.minutes, 0, request.minutes);
     default:
-      return of_tres(message, limit, asked, book);
+      return of_tres(message, limit, request, book);
   }
 }
 
@@ -141,33 +141,33 @@ Book book_of(const slurmdb_assoc_rec_t& association, const lease::Limit& limit) 
   return book;
 }
 
-// The user's own association comes first, then that of the whole account.
-LimitUse of_associations(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const Asked& asked, const std::string& user) {
+// The user's own association has precedence over that of the whole account.
+LimitUse of_associations(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request, const std::string& user) {
   LimitUse found;
   for_each<slurmdb_assoc_rec_t>(message.assoc_list, [&](const slurmdb_assoc_rec_t& association) {
     const std::string whose = association.user != nullptr ? association.user : "";
-    if (found.what.empty() && whose == user && association.acct != nullptr && asked.account == association.acct)
-      found = of_book(message, limit, asked, book_of(association, limit));
+    if (found.what.empty() && whose == user && association.acct != nullptr && request.account == association.acct)
+      found = of_book(message, limit, request, book_of(association, limit));
   });
   return found;
 }
 
 }  // namespace
 
-LimitUse limit_use(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const Asked& asked) {
+LimitUse limit_use(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request) {
   if (limit.measure != lease::Limit::Measure::kAtOnce) return {};
   LimitUse found;
   if (limit.of == lease::Limit::Of::kClass) {
     for_each<slurmdb_qos_rec_t>(message.qos_list, [&](const slurmdb_qos_rec_t& qos) {
-      if (qos.name != nullptr && asked.class_name == qos.name)
-        found = of_book(message, limit, asked, book_of(qos, limit, asked.account));
+      if (qos.name != nullptr && request.class_name == qos.name)
+        found = of_book(message, limit, request, book_of(qos, limit, request.account));
     });
     return found;
   }
-  found = of_associations(message, limit, asked, user_name());
+  found = of_associations(message, limit, request, user_name());
   if (!found.what.empty() || limit.per != Per::kEverybody) return found;
-  const auto whole = load_associations_of_account(asked.account);
-  return whole ? of_associations(**whole, limit, asked, "") : found;
+  const auto whole = load_associations_of_account(request.account);
+  return whole ? of_associations(**whole, limit, request, "") : found;
 }
 
 std::uint64_t tres_count(const std::string& tres, const std::string& name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The numbers of the limit that a queued job waits for. Thread: main.
+// The numbers of the limit for which a queued job waits. Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace pounce::slurm {
 
-// What a job asks for, as Slurm counts it.
-struct Asked {
+// A job's request, as Slurm counts it.
+struct JobRequest {
   std::string class_name, account, tres;  // "cpu=2,mem=500M,node=1,gres/gpu=1"
   std::uint64_t minutes = 0;
 };
 
-// Empty where Slurm hides it, or where none of the limits it shows is exceeded by this job.
-LimitUse limit_use(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const Asked& asked);
+// Empty if Slurm hides the limit, or if this job exceeds none of the visible limits.
+LimitUse limit_use(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request);
 
 // "mem" of "cpu=2,mem=1.5G" is 1536 (MiB); 0: not in it.
 std::uint64_t tres_count(const std::string& tres, const std::string& name);

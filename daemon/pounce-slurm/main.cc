@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// pounce-slurm: answers pounced's requests through libslurm, one at a time, on the socket that is descriptor 3. The
+// pounce-slurm: answers pounced's requests through libslurm, one at a time, on the socket at descriptor 3. It is the
 // only program of pounce that links libslurm, which may end it at any moment; pounced then starts another.
-// Runs as the user; for root or SlurmUser it does nothing but tell its version. Ends when its socket closes.
-// `pounce-slurm --admin` is pouncectl's, which starts it as whoever runs that, root too: it reads and writes QoS, reads
-// everybody's jobs and what they have used, and does nothing else.
+// Runs as the user; for root or SlurmUser it only tells its version. Ends when its socket closes.
+// pouncectl starts `pounce-slurm --admin` as its own caller, even as root: it reads and writes QoS, reads all users'
+// jobs and their use, and does nothing else.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,10 +37,10 @@ void forget_outer_job() {
     else
       ++setting;
   }
-  ::unsetenv("LD_PRELOAD");  // libslurmfull is loaded; nothing that is started from here needs it
+  ::unsetenv("LD_PRELOAD");  // libslurmfull is loaded; child processes do not need it
 }
 
-// Each mode does what the other one must not: nobody submits as root, and no user's helper writes QoS.
+// Each mode does only its own requests: root must not submit, and a user's helper must not write QoS.
 Result<void> allowed(const Question& question, Mode mode) {
   if (std::holds_alternative<AskVersion>(question)) return {};
   if (is_admins(question) != (mode == Mode::kAdmin))
@@ -65,7 +65,7 @@ Result<std::any> answer_to(const Question& question, Mode mode) {
   }
   if (!ready) return failure(ready.error());
   return std::visit(
-      [](const auto& asked) { return answer(asked).map([](auto&& found) { return std::any(std::move(found)); }); }, question);
+      [](const auto& query) { return answer(query).map([](auto&& found) { return std::any(std::move(found)); }); }, question);
 }
 
 bool send_all(std::string_view bytes) {
@@ -78,7 +78,7 @@ bool send_all(std::string_view bytes) {
   return true;
 }
 
-// Until the socket closes; a record that cannot be read means that the other end is not pounced.
+// Serves until the socket closes. An unreadable record means that the peer is not pounced.
 int serve_socket(Mode mode) {
   protocol::RecordReader reader(kRecordBytes);
   char buffer[65536];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Slurm's nodes and partitions: read, and what of a node is there and free. Thread: main.
+// Reads Slurm's nodes and partitions, and what of a node is free. Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct FreePartitions {
 };
 using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
 
-// Empty where they are not shown to this user (PrivateData=nodes). SHOW_DETAIL: what is free there too; SHOW_ALL: hidden ones too.
+// Empty if hidden from this user (PrivateData=nodes). SHOW_DETAIL adds what is free; SHOW_ALL adds hidden nodes.
 Result<Nodes> load_nodes(std::uint16_t flags);
 std::span<node_info_t> nodes_in(const Nodes& nodes);
-// Empty where they are not shown to this user (PrivateData=partitions). SHOW_ALL: hidden ones too.
+// Empty if hidden from this user (PrivateData=partitions). SHOW_ALL adds hidden partitions.
 Result<Partitions> load_partitions(std::uint16_t flags);
 std::span<partition_info_t> partitions_in(const Partitions& partitions);
 
-// Nothing new starts on the others, whatever is free there.
+// No job starts on other nodes, even if something is free there.
 bool takes_work(std::uint32_t state);
 std::vector<GpuUse> gpus_of_node(const node_info_t& node);
 
@@ -39,7 +39,7 @@ struct NodeAmounts {
   std::uint32_t cpus = 0, cpus_free = 0;
   std::uint64_t memory_mib = 0, memory_free_mib = 0;
 };
-NodeAmounts amounts_of(const node_info_t& node);  // what is left for jobs, loaded with SHOW_DETAIL
+NodeAmounts amounts_of(const node_info_t& node);  // what is free for jobs; needs SHOW_DETAIL
 
 std::vector<std::string> node_names(const std::string& list);  // "g[1-2],h1" -> g1, g2, h1
 

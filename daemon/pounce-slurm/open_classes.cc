@@ -16,11 +16,11 @@
 namespace pounce::slurm {
 namespace {
 
-constexpr std::chrono::seconds kFresh{30};  // limits change rarely, submits come in bursts
+constexpr std::chrono::seconds kFresh{30};  // limits change rarely, but submits come in bursts
 
 std::uint32_t or_zero(std::uint32_t value) { return is_set(value) ? value : 0; }
 
-// The limits of one job and of one user's jobs together are arrays in the order of tres_names.
+// The limits per job and per user are arrays in the order of tres_names.
 std::optional<std::uint64_t> most_gpus(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qos) {
   std::optional<std::uint64_t> least;
   const std::uint32_t place = place_of(message, "gres/gpu");
@@ -30,10 +30,10 @@ std::optional<std::uint64_t> most_gpus(const assoc_mgr_info_msg_t& message, cons
   return least;
 }
 
-// What the user's associations say: ids of the QoS that are open, the one that is taken when none is named, the accounts.
+// The user's rights by their associations: the ids of open QoS, the default QoS, the accounts.
 struct Rights {
   std::set<std::uint32_t> open;
-  std::uint32_t preset = 0;
+  std::uint32_t default_qos = 0;
   std::vector<std::string> accounts;
 };
 
@@ -41,7 +41,7 @@ Rights rights_of(const assoc_mgr_info_msg_t& message, const std::string& user) {
   Rights rights;
   for (const UserAccount& account : accounts_in(message, user)) {
     rights.accounts.push_back(account.name);
-    if (account.preset) rights.preset = account.preset_qos;
+    if (account.is_default) rights.default_qos = account.default_qos;
     rights.open.insert(account.qos.begin(), account.qos.end());
   }
   return rights;
@@ -51,55 +51,55 @@ std::string counted(std::uint64_t count, const std::string& thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
-bool gives_time(const UserClass& one, const Resources& asked) {
-  return one.limits.max_time.count() == 0 || asked.time <= one.limits.max_time;
+bool gives_time(const UserClass& one, const Resources& resources) {
+  return one.limits.max_time.count() == 0 || resources.time <= one.limits.max_time;
 }
-bool gives_gpus(const UserClass& one, const Resources& asked) { return !one.gpus || asked.all_gpus() <= *one.gpus; }
+bool gives_gpus(const UserClass& one, const Resources& resources) { return !one.gpus || resources.all_gpus() <= *one.gpus; }
 
-std::string other_class(const Classes& classes, const Resources& asked, const std::string& less) {
+std::string other_class(const Classes& classes, const Resources& resources, const std::string& less) {
   std::vector<std::string> names;
   for (const UserClass& one : classes.all)
-    if (one.open && gives_time(one, asked) && gives_gpus(one, asked)) names.push_back(one.limits.name);
+    if (one.open && gives_time(one, resources) && gives_gpus(one, resources)) names.push_back(one.limits.name);
   return "Ask for " + less + (names.empty() ? "." : ", or for a class that gives it: " + joined(names) + ".");
 }
 
 Result<void> given_by(const Classes& classes, const JobSpec& spec) {
-  const Resources& asked = spec.resources;
+  const Resources& resources = spec.resources;
   const UserClass* chosen = find(classes, qos_of(spec));
-  // Slurm refuses it only where it enforces QoS. Where none is told, nothing is known.
+  // Slurm refuses an unknown QoS only if it enforces QoS. An empty list means that nothing is known.
   if (chosen == nullptr && (qos_of(spec).empty() || classes.all.empty())) return {};
   if (chosen == nullptr)
     return failure(ErrorCode::kUnknownClass, "there is no " + class_words(spec) + "; the classes are " + class_names(classes));
-  const std::string name = "class " + (asked.class_name.empty() ? chosen->limits.name : asked.class_name),
-                    but = "; asked for: " + asked_for(asked);
-  if (!gives_time(*chosen, asked)) {
+  const std::string name = "class " + (resources.class_name.empty() ? chosen->limits.name : resources.class_name),
+                    but = "; asked for: " + request_words(resources);
+  if (!gives_time(*chosen, resources)) {
     const auto minutes = static_cast<std::uint64_t>(chosen->limits.max_time.count());
     return failure(ErrorCode::kUnsatisfiable, name + " gives at most " + counted(minutes, "minute") + but,
-                   other_class(classes, asked, "less time"));
+                   other_class(classes, resources, "less time"));
   }
-  if (!gives_gpus(*chosen, asked))
+  if (!gives_gpus(*chosen, resources))
     return failure(ErrorCode::kUnsatisfiable, name + " gives one user at most " + counted(*chosen->gpus, "GPU") + but,
-                   other_class(classes, asked, "fewer GPUs"));
+                   other_class(classes, resources, "fewer GPUs"));
   return {};
 }
 
 }  // namespace
 
-std::string asked_for(const Resources& asked) {
+std::string request_words(const Resources& resources) {
   std::vector<std::string> parts;
   const auto add = [&parts](const std::string& part) { parts.push_back(part); };
-  if (asked.gpus > 0) add(counted(asked.gpus, "GPU") + (asked.gpu_type.empty() ? "" : " of type " + asked.gpu_type));
-  if (asked.cpus > 0) add(counted(asked.cpus, "CPU"));
-  if (asked.memory_mib > 0) add(std::to_string(asked.memory_mib) + " MiB of memory");
-  if (asked.time.count() > 0) add(counted(static_cast<std::uint64_t>(asked.time.count()), "minute"));
+  if (resources.gpus > 0) add(counted(resources.gpus, "GPU") + (resources.gpu_type.empty() ? "" : " of type " + resources.gpu_type));
+  if (resources.cpus > 0) add(counted(resources.cpus, "CPU"));
+  if (resources.memory_mib > 0) add(std::to_string(resources.memory_mib) + " MiB of memory");
+  if (resources.time.count() > 0) add(counted(static_cast<std::uint64_t>(resources.time.count()), "minute"));
   std::string words = joined(parts);
-  const std::string on_nodes = asked.nodes > 1 ? " on " + counted(asked.nodes, "node") : "";
-  if (asked.workers > 1) words = counted(asked.workers, "worker") + on_nodes + (words.empty() ? "" : ", each with " + words);
+  const std::string on_nodes = resources.nodes > 1 ? " on " + counted(resources.nodes, "node") : "";
+  if (resources.workers > 1) words = counted(resources.workers, "worker") + on_nodes + (words.empty() ? "" : ", each with " + words);
   return words.empty() ? "nothing in particular" : words;
 }
 
-const UserClass* find(const Classes& classes, const std::string& asked) {
-  const std::string& name = asked.empty() ? classes.default_class : asked;
+const UserClass* find(const Classes& classes, const std::string& qos) {
+  const std::string& name = qos.empty() ? classes.default_class : qos;
   const auto found = std::ranges::find(classes.all, name, [](const UserClass& one) { return one.limits.name; });
   return found != classes.all.end() ? &*found : nullptr;
 }
@@ -125,7 +125,7 @@ Classes classes_in(const assoc_mgr_info_msg_t& message, const std::string& user)
     const ClassLimits limits{name, std::chrono::minutes(or_zero(qos.max_wall_pj)), or_zero(qos.max_jobs_pu),
                              or_zero(qos.max_submit_jobs_pu)};
     classes.all.push_back({limits, qos.id, rights.open.contains(qos.id), most_gpus(message, qos)});
-    if (qos.id == rights.preset) classes.default_class = name;
+    if (qos.id == rights.default_qos) classes.default_class = name;
   });
   std::ranges::sort(classes.all, {}, [](const UserClass& one) { return one.limits.name; });
   return classes;
@@ -162,7 +162,7 @@ std::string class_names(const Classes& classes) {
 Result<void> check_limits(const JobSpec& spec) {
   const auto recent = recent_classes();
   if (!recent || given_by(*recent, spec)) return {};  // Slurm decides
-  const auto newest = load_classes();  // an admin may just have raised the limit
+  const auto newest = load_classes();  // an admin may have raised the limit just now
   return newest ? given_by(*newest, spec) : Result<void>{};
 }
 

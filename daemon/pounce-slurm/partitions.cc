@@ -25,7 +25,7 @@ PartitionRules rules_of(const partition_info_t& one) {
 
 struct Known {
   std::vector<PartitionRules> all;
-  std::string preset;  // where a job names none
+  std::string default_partition;  // taken if a job names none
 };
 
 Known known_partitions() {
@@ -34,20 +34,20 @@ Known known_partitions() {
   Known known;
   for (const partition_info_t& one : partitions_in(*message)) {
     known.all.push_back(rules_of(one));
-    if ((one.flags & PART_FLAG_DEFAULT) != 0) known.preset = text(one.name);
+    if ((one.flags & PART_FLAG_DEFAULT) != 0) known.default_partition = text(one.name);
   }
   return known;
 }
 
-AskedOfPartition asked_of(const JobSpec& spec, const std::string& preset) {
-  AskedOfPartition asked{spec.partition.empty() ? preset : spec.partition, qos_of(spec), class_words(spec), account_of(spec), 0};
-  if (asked.qos.empty())
+PartitionRequest partition_request_of(const JobSpec& spec, const std::string& default_partition) {
+  PartitionRequest request{spec.partition.empty() ? default_partition : spec.partition, qos_of(spec), class_words(spec), account_of(spec), 0};
+  if (request.qos.empty())
     if (const auto classes = load_classes()) {
-      asked.qos = classes->default_class;
-      asked.class_words = "class '" + asked.qos + "'";
+      request.qos = classes->default_class;
+      request.class_words = "class '" + request.qos + "'";
     }
-  if (spec.resources.time.count() > 0) asked.minutes = static_cast<std::uint32_t>(spec.resources.time.count());
-  return asked;
+  if (spec.resources.time.count() > 0) request.minutes = static_cast<std::uint32_t>(spec.resources.time.count());
+  return request;
 }
 
 }  // namespace
@@ -56,19 +56,19 @@ std::string account_of(const JobSpec& spec) {
   if (!spec.resources.account.empty()) return spec.resources.account;
   if (const auto accounts = load_accounts_of_user(user_name()))
     for (const UserAccount& one : *accounts)
-      if (one.preset) return one.name;
+      if (one.is_default) return one.name;
   return {};
 }
 
 std::string qos_of_partition(const JobSpec& spec) {
   const Known known = known_partitions();
-  const auto found = std::ranges::find(known.all, spec.partition.empty() ? known.preset : spec.partition, &PartitionRules::name);
+  const auto found = std::ranges::find(known.all, spec.partition.empty() ? known.default_partition : spec.partition, &PartitionRules::name);
   return found == known.all.end() ? "" : found->own_qos;
 }
 
 std::optional<Error> refusal_by_partition(Refused about, const JobSpec& spec) {
   const Known known = known_partitions();
-  return partition_refusal(about, known.all, asked_of(spec, known.preset));
+  return partition_refusal(about, known.all, partition_request_of(spec, known.default_partition));
 }
 
 }  // namespace pounce::slurm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the job's partition has to do with a refusal of Slurm's. Thread: main.
+// Explains a refusal of Slurm's by the job's partition. Thread: main.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace pounce::slurm {
 
-// Which the job is charged to: the one named, or the user's own; empty: there is none.
+// The account that the job is charged to: the named one, or the user's default; empty: none.
 std::string account_of(const JobSpec& spec);
-// The QoS of the job's partition, whose limits count beside those of its class; empty: it has none.
+// The QoS of the job's partition, whose limits apply in addition to those of its class; empty: none.
 std::string qos_of_partition(const JobSpec& spec);
-// Nothing where the partition is not the cause, or not shown to this user.
+// Nothing if the partition is not the cause, or is hidden from this user.
 std::optional<Error> refusal_by_partition(Refused about, const JobSpec& spec);
 
 }  // namespace pounce::slurm

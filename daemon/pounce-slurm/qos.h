@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The QoS in slurmdbd, read and written for an admin (`pounce-slurm --admin`). Thread: main.
+// Reads and writes the QoS in slurmdbd for an admin (`pounce-slurm --admin`). Thread: main.
 #pragma once
 
 #include <cstdint>

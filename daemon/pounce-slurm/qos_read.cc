@@ -14,7 +14,7 @@
 namespace pounce::slurm {
 namespace {
 
-// Of AccountingStorageEnforce; slurm.h has the field and not its bits (read_config.h, the same from 22.05 to 26.05).
+// Bits of AccountingStorageEnforce, which slurm.h lacks (read_config.h has them, the same from 22.05 to 26.05).
 constexpr std::uint16_t kEnforcesLimits = 0x2, kEnforcesQos = 0x8;
 
 std::vector<std::string> preempted(const slurmdb_qos_rec_t& qos, const std::map<std::uint32_t, std::string>& names) {

@@ -12,13 +12,13 @@ namespace {
 
 std::uint32_t or_no_limit(const auto& limit) { return limit ? static_cast<std::uint32_t>(*limit) : INFINITE; }
 
-// The database does not tell "Lion" from "lion".
+// Ignores case, as the database does: "Lion" is "lion".
 bool is_there(const StoredQos& stored, const std::string& name) {
   return std::ranges::any_of(stored.all,
                              [&](const Qos& one) { return ::strcasecmp(one.name.c_str(), name.c_str()) == 0; });
 }
 
-// Never one that is there: slurmdb_qos_add would silently reset it (gotchas S18).
+// Must not exist yet: slurmdb_qos_add would silently reset it (gotchas S18).
 Result<void> make(Database& database, const std::string& name) {
   slurmdb_qos_rec_t record;
   slurmdb_init_qos_rec(&record, false, NO_VAL);
@@ -34,8 +34,8 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// "+7" and "-9", by id. Never the whole list, nor the empty text that sacctmgr clears it with: that leaves a QoS 0
-// behind in slurmdbd's memory, and each later change of what is preempted fails as a loop (gotchas S18).
+// Changes "+7" and "-9", by id. Never the whole list, nor sacctmgr's empty text that clears it: that leaves a QoS 0
+// in slurmdbd's memory, and each later change of preemption fails as a loop (gotchas S18).
 std::vector<std::string> preempt_changes(const Qos& qos, const StoredQos& stored) {
   const Qos& now = *std::ranges::find(stored.all, qos.name, &Qos::name);
   std::vector<std::string> changes;
@@ -47,7 +47,7 @@ std::vector<std::string> preempt_changes(const Qos& qos, const StoredQos& stored
 
 Result<void> change(Database& database, const Qos& qos, const StoredQos& stored, std::optional<std::uint32_t> gpu) {
   slurmdb_qos_rec_t record;
-  slurmdb_init_qos_rec(&record, false, NO_VAL);  // whatever is not set below stays as it is
+  slurmdb_init_qos_rec(&record, false, NO_VAL);  // fields not set below stay unchanged
   record.max_wall_pj = qos.walltime ? static_cast<std::uint32_t>(qos.walltime->count()) : INFINITE;
   record.max_jobs_pu = or_no_limit(qos.running_jobs_per_user);
   record.max_submit_jobs_pu = or_no_limit(qos.submitted_jobs_per_user);
@@ -75,7 +75,7 @@ Result<void> make_missing(Database& database, const std::vector<Qos>& wanted, co
     if (is_there(stored, one.name)) continue;
     if (const auto made = make(database, one.name); !made) return made;
   }
-  return database.commit();  // ids exist from here on, for those that are to be preempted
+  return database.commit();  // from here on the ids exist that `preempts` needs
 }
 
 Result<void> change_all(Database& database, const std::vector<Qos>& wanted) {
@@ -85,7 +85,7 @@ Result<void> change_all(Database& database, const std::vector<Qos>& wanted) {
   if (!gpu) return failure(gpu.error());
   for (const Qos& one : wanted)
     if (const auto changed = change(database, one, *stored, *gpu); !changed) {
-      static_cast<void>(database.commit(false));  // the reason is told, also where there is no way back any more
+      static_cast<void>(database.commit(false));  // report the change's error even if the rollback fails
       return changed;
     }
   return database.commit();
@@ -93,16 +93,16 @@ Result<void> change_all(Database& database, const std::vector<Qos>& wanted) {
 
 }  // namespace
 
-// All changes of existing ones count together, or none does.
-Result<QosFacts> answer(const WriteQos& asked) {
-  const std::vector<Qos>& wanted = asked.qos;
+// Changes of existing QoS are committed all together or not at all.
+Result<QosFacts> answer(const WriteQos& question) {
+  const std::vector<Qos>& wanted = question.qos;
   Database database;
   const auto stored = load_qos(database);
   if (!stored) return failure(stored.error());
   if (const auto made = make_missing(database, wanted, *stored); !made) return failure(made.error());
   if (const auto changed = change_all(database, wanted); !changed) return failure(changed.error());
   auto facts = answer(ReadQos{});
-  if (!facts) facts.error().code = ErrorCode::kOutcomeUnknown;  // changed it is: nobody may take it for a refusal
+  if (!facts) facts.error().code = ErrorCode::kOutcomeUnknown;  // the change is done: this must not look like a refusal
   return facts;
 }
 

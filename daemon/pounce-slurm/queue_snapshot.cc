@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who waits for room, and what jobs of ours hold: one read of the queue, and one of the nodes where somebody waits.
+// Jobs that wait for room, and what our own jobs hold: one read of the queue and, if a job waits, one of the nodes.
 // Thread: main.
 #include <unistd.h>
 
@@ -18,7 +18,7 @@
 namespace pounce::slurm {
 namespace {
 
-constexpr std::size_t kMostWaiting = 256;  // of a longer line those who go first
+constexpr std::size_t kMostWaiting = 256;  // of a longer queue only the first jobs
 constexpr std::chrono::minutes kPartitionsAreKnown{5};
 
 template <class Number>
@@ -47,21 +47,21 @@ std::uint64_t memory_of_each_node(const slurm_job_info_t& job, std::uint32_t nod
   return std::max(counted, (job.pn_min_memory & MEM_PER_CPU) != 0 ? each * cpus : each);
 }
 
-RoomAsked asked_by(const slurm_job_info_t& job) {
-  RoomAsked asked;
-  asked.partitions = words_of(text(job.partition));
-  asked.features = text(job.features);
-  asked.only_nodes = node_names(text(job.req_nodes));
-  asked.not_nodes = node_names(text(job.exc_nodes));
-  asked.nodes = is_set(job.num_nodes) ? std::max(job.num_nodes, 1u) : 1;
-  asked.each.cpus = is_set(job.num_cpus) ? share(job.num_cpus, asked.nodes) : 1;
-  asked.each.memory_mib = memory_of_each_node(job, asked.nodes, asked.each.cpus);
-  asked.each.gpus = gpus_of_each_node(job, asked.nodes);
-  asked.own = job.user_id == ::geteuid();
-  return asked;
+RoomAsked room_request_of(const slurm_job_info_t& job) {
+  RoomAsked request;
+  request.partitions = words_of(text(job.partition));
+  request.features = text(job.features);
+  request.only_nodes = node_names(text(job.req_nodes));
+  request.not_nodes = node_names(text(job.exc_nodes));
+  request.nodes = is_set(job.num_nodes) ? std::max(job.num_nodes, 1u) : 1;
+  request.each.cpus = is_set(job.num_cpus) ? share(job.num_cpus, request.nodes) : 1;
+  request.each.memory_mib = memory_of_each_node(job, request.nodes, request.each.cpus);
+  request.each.gpus = gpus_of_each_node(job, request.nodes);
+  request.own = job.user_id == ::geteuid();
+  return request;
 }
 
-// A held job, and one that waits for a limit, another job or a time, has another reason than these two.
+// A held job, or one that waits for a limit, another job or a time, has other reasons than these two.
 bool waits_for_room(const slurm_job_info_t& job) {
   if ((job.job_state & JOB_STATE_BASE) != JOB_PENDING || job.priority == 0) return false;
   const std::string reason = text(compat::reason_text(job));
@@ -75,7 +75,7 @@ std::vector<RoomAsked> waiting_in(const job_info_msg_t& message) {
   std::ranges::stable_sort(jobs, std::greater{}, [](const slurm_job_info_t* job) { return job->priority; });
   if (jobs.size() > kMostWaiting) jobs.resize(kMostWaiting);
   std::vector<RoomAsked> waiting;
-  for (const slurm_job_info_t* job : jobs) waiting.push_back(asked_by(*job));
+  for (const slurm_job_info_t* job : jobs) waiting.push_back(room_request_of(*job));
   return waiting;
 }
 
@@ -103,7 +103,7 @@ std::vector<RoomHeld> held_in(const job_info_msg_t& message, const std::vector<J
   return held;
 }
 
-// slurmctld does not tell it with the node.
+// slurmctld's nodes do not name their partitions.
 Result<std::map<std::string, std::vector<std::string>>> partitions_by_node() {
   static std::map<std::string, std::vector<std::string>> known;
   static std::chrono::steady_clock::time_point again;
@@ -128,15 +128,15 @@ NodeRoom room_of(const node_info_t& node, const std::vector<std::string>& partit
   return room;
 }
 
-// Those on which ours run, and those with room: who can start there needs nothing of ours.
+// Adds nodes on which our jobs run, and nodes with room: a job that can start there needs nothing of ours.
 Result<void> add_nodes(QueueSnapshot& look) {
   const auto partitions = partitions_by_node();
   if (!partitions) return failure(partitions.error());
   const auto message = load_nodes(SHOW_DETAIL | SHOW_ALL);
   if (!message) return failure(message.error());
-  look.hidden = *message == nullptr;  // nobody can tell then what would help those who wait
+  look.hidden = *message == nullptr;  // without nodes it is unknown what would help waiting jobs
   for (const node_info_t& node : nodes_in(*message)) {
-    // What is free on a reserved node is for few.
+    // Only few users may use what is free on a reserved node.
     if (!takes_work(node.node_state) || (node.node_state & NODE_STATE_RES) != 0) continue;
     const auto of_node = partitions->find(text(node.name));
     NodeRoom room = room_of(node, of_node == partitions->end() ? std::vector<std::string>{} : of_node->second);
@@ -148,14 +148,14 @@ Result<void> add_nodes(QueueSnapshot& look) {
 
 }  // namespace
 
-Result<QueueSnapshot> answer(const AskQueueSnapshot& asked) {
+Result<QueueSnapshot> answer(const AskQueueSnapshot& question) {
   QueueSnapshot look;
   look.hidden = jobs_are_private();
   if (look.hidden) return look;
   const auto message = load_all_jobs(SHOW_DETAIL);
   if (!message) return failure(message.error());
   look.waiting = waiting_in(**message);
-  look.held = held_in(**message, asked.jobs);
+  look.held = held_in(**message, question.jobs);
   if (look.waiting.empty() || look.held.empty()) return look;
   if (const auto added = add_nodes(look); !added) return failure(added.error());
   return look;

@@ -23,7 +23,8 @@
 namespace pounce::slurm {
 namespace {
 
-// Slurm's own words, where what its code speaks of is there: a rule of the site's may refuse with any code (job_submit.lua).
+// Reports Slurm's own words if the code's usual cause does not apply: a site's rule (job_submit.lua) may refuse with
+// any code.
 Error as_slurm_says(int code, Error error) {
   error.code = ErrorCode::kRejected;
   error.text = std::string("Slurm refused: ") + slurm_strerror(code);
@@ -40,20 +41,20 @@ std::string names_of(const std::vector<UserAccount>& accounts) {
 
 Error of_account(Error error, const JobSpec& spec) {
   const auto accounts = load_accounts_of_user(user_name());
-  const std::string user = "user " + user_name(), &asked = spec.resources.account;
+  const std::string user = "user " + user_name(), &account = spec.resources.account;
   if (!accounts || accounts->empty()) {
     error.text = user + ": " + error.text;
     return error;
   }
   if (std::ranges::count(*accounts, account_of(spec), &UserAccount::name) > 0)
     return as_slurm_says(ESLURM_INVALID_ACCOUNT, std::move(error));
-  error.text = user + (asked.empty() ? " has no default account" : " has no account '" + asked + "'") +
+  error.text = user + (account.empty() ? " has no default account" : " has no account '" + account + "'") +
                "; the accounts are " + names_of(*accounts);
   error.remedy = "Name one of them: account=" + (accounts->front().name) + ", or --account in a cell.";
   return error;
 }
 
-// A QoS is open in some accounts and not in others.
+// The accounts in which the QoS is open.
 std::string accounts_with(std::uint32_t qos, const std::vector<UserAccount>& accounts) {
   std::vector<std::string> names;
   for (const UserAccount& one : accounts)
@@ -66,7 +67,7 @@ bool is_open_in(std::uint32_t qos, const std::string& account, const std::vector
 }
 
 Error of_class(Error error, const JobSpec& spec) {
-  const auto classes = load_classes();  // the newest: the user will act on it
+  const auto classes = load_classes();  // the newest, since the user will act on it
   if (!classes) return error;
   const std::string name = class_words(spec);
   const UserClass* found = find(*classes, qos_of(spec));
@@ -106,8 +107,8 @@ Error of_licenses(Error error, const JobSpec& spec) {
   const std::unique_ptr<license_info_msg_t, FreeLicenses> message(raw);
   const std::string names = joined(std::span(message->lic_array, message->num_lic), ", ",
                                    [](const slurm_license_info_t& one) { return text(one.name) + ":" + std::to_string(one.total); });
-  const auto asked = spec.resources.slurm.find("licenses");
-  if (asked != spec.resources.slurm.end()) error.text += " (" + asked->second + ")";
+  const auto licenses = spec.resources.slurm.find("licenses");
+  if (licenses != spec.resources.slurm.end()) error.text += " (" + licenses->second + ")";
   error.text += names.empty() ? "; the cluster has none" : "; the cluster has " + names;
   error.remedy = "Ask for no more than there are, or for none.";
   return error;
@@ -115,20 +116,20 @@ Error of_licenses(Error error, const JobSpec& spec) {
 
 std::string default_account(const assoc_mgr_info_msg_t& message) {
   for (const UserAccount& one : accounts_in(message, user_name()))
-    if (one.preset) return one.name;
+    if (one.is_default) return one.name;
   return {};
 }
 
-// Those limits that refuse one job more, and would take it later. Slurm names the one that it means on standard error alone.
+// Finds the limit that refuses a job now but would accept it later. Slurm names it on standard error only.
 Error of_limit(Error error, const JobSpec& spec) {
   const auto known = load_associations_of_user(user_name());
   if (!known) return error;
-  Asked asked{qos_of(spec), spec.resources.account, {}, 0};
-  if (asked.class_name.empty()) asked.class_name = classes_in(**known, user_name()).default_class;
-  if (asked.account.empty()) asked.account = default_account(**known);
-  const std::string& name = spec.resources.class_name.empty() ? asked.class_name : spec.resources.class_name;
+  JobRequest request{qos_of(spec), spec.resources.account, {}, 0};
+  if (request.class_name.empty()) request.class_name = classes_in(**known, user_name()).default_class;
+  if (request.account.empty()) request.account = default_account(**known);
+  const std::string& name = spec.resources.class_name.empty() ? request.class_name : spec.resources.class_name;
   for (const char* word : {"QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit", "MaxSubmitJobsPerAccount", "AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit"}) {
-    const LimitUse use = limit_use(**known, *lease::limit_of(word), asked);
+    const LimitUse use = limit_use(**known, *lease::limit_of(word), request);
     if (use.what.empty()) continue;
     error.text = messages::waiting_words({word, word, name, use});
     error.remedy = "Wait until a job has ended, or cancel one of yours.";
@@ -168,7 +169,7 @@ Error explained(Error error, const JobSpec& spec) {
   if (auto refusal = of_partition(error, spec)) return *std::move(refusal);
   if (error.code == ErrorCode::kNoAssociation) return of_account(std::move(error), spec);
   if (error.code == ErrorCode::kUnknownClass) return of_class(std::move(error), spec);
-  if (error.code == ErrorCode::kUnsatisfiable) error.text += "; asked for: " + asked_for(spec.resources);
+  if (error.code == ErrorCode::kUnsatisfiable) error.text += "; asked for: " + request_words(spec.resources);
   if (is_about(ESLURM_ACCOUNTING_POLICY, error)) return of_limit(std::move(error), spec);
   if (is_about(ESLURM_INVALID_LICENSES, error)) return of_licenses(std::move(error), spec);
   if (is_about_reservation(error)) return of_reservation(std::move(error), spec);

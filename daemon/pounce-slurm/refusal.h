@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands behind a refusal of Slurm's: its own words are short, and name nothing that would have worked. Thread: main.
+// Explains a refusal of Slurm's, whose words are short and name no alternative. Thread: main.
 #pragma once
 
 #include "pounce/error.h"
@@ -7,7 +7,7 @@
 
 namespace pounce::slurm {
 
-// Adds what there is instead: classes, accounts, reservations; and who asked for what.
+// Adds the alternatives (classes, accounts, reservations), the user and the request.
 Error explained(Error error, const JobSpec& spec);
 
 }  // namespace pounce::slurm

@@ -16,7 +16,7 @@
 namespace pounce::slurm {
 namespace {
 
-constexpr std::size_t kMostBytes = 4 << 20;  // as many runs as are kept, and more
+constexpr std::size_t kMostBytes = 4 << 20;  // more than all kept runs take
 
 std::string path() {
   const char* named = std::getenv("POUNCE_RUNS");
@@ -32,13 +32,13 @@ forecast::Runs read_runs() {
     std::istringstream words(line);
     forecast::Run run;
     if (!(words >> run.job >> run.submit_s >> run.limit_s >> run.ran_s >> run.user)) continue;
-    words >> run.class_name;  // none without QoS
+    words >> run.class_name;  // empty without QoS
     runs.add(run);
   }
   return runs;
 }
 
-// Whole or not at all: others of this user may read it at that moment, and the last who writes wins.
+// Replaces the file atomically: this user's other daemons may read it at that moment. The last writer wins.
 void write_runs(const forecast::Runs& runs) {
   const std::string file = path();
   if (file.empty()) return;

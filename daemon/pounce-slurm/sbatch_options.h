@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Options of sbatch that people may pass on, as fields of a job's description. Which of them a site allows, the policy
-// says; this knows what they mean. Thread: main.
+// Turns options of sbatch that users may pass on into fields of a job's description. The policy decides which of them
+// a site allows. Thread: main.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace pounce::slurm {
 
-// The description points into `options`, which must live as long. kBadRequest: no such option, or no such value.
+// The description points into `options`, which must live as long. kBadRequest: an unknown option or value.
 Result<void> apply_sbatch_options(std::map<std::string, std::string>& options, job_desc_msg_t& message);
 
 }  // namespace pounce::slurm

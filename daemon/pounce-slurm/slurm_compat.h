@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One source for Slurm's headers from 22.05 to 26.05: everything that differs between majors is here (gotchas S13).
+// Everything that differs between Slurm's headers from 22.05 to 26.05 (gotchas S13).
 #pragma once
 
 #include <slurm/slurm.h>
@@ -24,7 +24,7 @@ namespace pounce::slurm::compat {
 
 #define POUNCE_SLURM_AT_LEAST(major, minor) (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
 
-// 26.05: a step's id, by value.
+// 26.05 takes a step's id by value.
 inline int load_job(job_info_msg_t** message, std::uint32_t id, std::uint16_t flags) {
 #if POUNCE_SLURM_AT_LEAST(26, 5)
   slurm_step_id_t step = SLURM_STEP_ID_INITIALIZER;
@@ -35,7 +35,7 @@ inline int load_job(job_info_msg_t** message, std::uint32_t id, std::uint16_t fl
 #endif
 }
 
-// 25.11: the job's id is in a step's, in the answer to a submit and in a description.
+// 25.11 has the job's id in a step id, in the answer to a submit and in a description.
 inline std::uint32_t job_id(const submit_response_msg_t& response) {
 #if POUNCE_SLURM_AT_LEAST(25, 11)
   return response.step_id.job_id;
@@ -52,7 +52,7 @@ inline void set_job_id(job_desc_msg_t& description, std::uint32_t id) {
 #endif
 }
 
-// 24.05: another name, and a number. (23.02 had made the number one of 32 bits.)
+// 24.05 renamed it and made it a number. (23.02 had made the number one of 32 bits.)
 inline const char* reason_text(const slurm_job_info_t& job) {
 #if POUNCE_SLURM_AT_LEAST(24, 5)
   return slurm_job_state_reason_string(job.state_reason);
@@ -61,15 +61,15 @@ inline const char* reason_text(const slurm_job_info_t& job) {
 #endif
 }
 
-// 23.11: also "gres/gpu"; this one all releases know (gotchas S13).
+// 23.11 also accepts "gres/gpu"; all releases accept this one (gotchas S13).
 inline const char* gres_prefix() { return "gres:gpu:"; }
 
-// What of a node is given to jobs.
+// The part of a node that is allocated to jobs.
 struct Allocated {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mib = 0;
 };
-// Of a node that was loaded with SHOW_DETAIL. 25.05: plain fields, and no function.
+// Needs a node loaded with SHOW_DETAIL. 25.05 has plain fields and no function.
 inline Allocated allocated_on(const node_info_t& node) {
 #if POUNCE_SLURM_AT_LEAST(25, 5)
   return {node.alloc_cpus, node.alloc_memory};
@@ -85,12 +85,12 @@ inline Allocated allocated_on(const node_info_t& node) {
 inline std::int64_t bit_size(bitstr_t* bits) { return slurm_bit_size(bits); }
 inline bool bit_is_set(bitstr_t* bits, std::int64_t bit) { return slurm_bit_test(bits, bit) != 0; }
 
-// 25.05: an enumeration.
+// 25.05 made it an enumeration.
 inline void set_flags(slurmdb_qos_rec_t& qos, std::uint32_t flags) {
   qos.flags = static_cast<decltype(qos.flags)>(flags);
 }
 
-// 26.05: another name.
+// 26.05 renamed it.
 inline void free_conf(slurm_conf_t* conf) {
 #if POUNCE_SLURM_AT_LEAST(26, 5)
   slurm_free_conf(conf);

@@ -16,7 +16,8 @@ struct Row {
   const char* text;  // nullptr: libslurm's own words
 };
 
-// A job_submit script of the site's that refuses: slurmctld says just "error", and its words come on standard error.
+// A refusal by the site's job_submit script: slurmctld says only "error", and the script's words come on standard
+// error.
 constexpr int kSitesRule = SLURM_ERROR;
 
 constexpr Row kRows[] = {
@@ -32,11 +33,12 @@ constexpr Row kRows[] = {
     {ESLURM_ACCOUNTING_POLICY, ErrorCode::kRejected, "the request is over a limit of its class"},
 };
 
-// 26.05: ESLURM_MAX_JOB_COUNT. Before, the same number was "Unable to create job record, try again", and MaxJobCount was EAGAIN.
+// 26.05: ESLURM_MAX_JOB_COUNT. Earlier releases use this number for "Unable to create job record, try again", and
+// EAGAIN for MaxJobCount.
 constexpr int kNoRoomForJobs = 2007;
 
-// Not slurmctld's word: the system's errno, Slurm's protocol (1xxx) or sockets (5xxx). Nobody answered, not in time, or
-// not in a way to be trusted: of a read nothing is known, of a submit not even whether it happened.
+// True for errors that slurmctld did not send: the system's errno, Slurm's protocol (1xxx) or sockets (5xxx). There
+// was no answer, or none in time, or none to be trusted. A read has failed; a submit may or may not have happened.
 bool unanswered(int code) { return code != kSitesRule && (code < 2000 || (code >= 5000 && code < 6000)); }
 
 // "26.05"
@@ -45,7 +47,7 @@ std::string built_for() {
   return std::to_string(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER)) + (minor.size() < 2 ? ".0" : ".") + minor;
 }
 
-// What libslurm makes of a slurmctld that does not know its protocol (gotchas S29), and of other things too.
+// libslurm's errors for a slurmctld that does not know its protocol (gotchas S29), and for other causes too.
 const char* either_of(int code) {
   if (code == SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT) return "slurmctld hung up without an answer: it is just ending, or ";
   if (code == SLURM_PROTOCOL_AUTHENTICATION_ERROR)
@@ -61,7 +63,7 @@ Error slurm_error(int code, Doing doing) {
   Error error;
   error.context["slurm_code"] = std::to_string(code);
   const std::string words = slurm_strerror(code);
-  // Sockets know EAGAIN too: it is looked whether there is a job.
+  // EAGAIN may also come from a socket, so the caller has to check whether there is a job.
   if ((code == EAGAIN || code == kNoRoomForJobs) && doing == Doing::kSubmitting) {
     error.code = ErrorCode::kOutcomeUnknown;
     error.text = "slurmctld takes no job for now: there are as many as its MaxJobCount allows, or it is too busy";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Submitting one lease as a batch job, cancelling one, and telling in its comment what became of it. Thread: main.
+// Submits a lease as a batch job, cancels it, and writes its outcome into the job's comment. Thread: main.
 #include <signal.h>
 #include <unistd.h>
 
@@ -24,13 +24,13 @@
 namespace pounce::slurm {
 namespace {
 
-// A minute before the end Slurm tells the batch shell, which exec has made the supervisor. SIGUSR2: Lightning would
-// requeue the job on SIGUSR1, and user code never sees either.
+// Slurm signals the batch process, which exec has made the supervisor, a minute before the end. SIGUSR2, because
+// Lightning would requeue the job on SIGUSR1; user code sees neither.
 constexpr std::uint16_t kWarnSignal = SIGUSR2, kWarnSeconds = 60;
 
-// What the bounds of a request (pounce/resources.h) promise: nothing below is cut to fit, and no number means something else.
+// Guaranteed by the bounds of a request (pounce/resources.h): no value below is truncated or has a special meaning.
 static_assert(kMostCpus < NO_VAL16 && kMostTime.count() < NO_VAL && (kMostMemoryMib & MEM_PER_CPU) == 0);
-static_assert(NICE_OFFSET + std::uint64_t{kMostNice} < NO_VAL);  // a user may only step back: less than NICE_OFFSET is for admins
+static_assert(NICE_OFFSET + std::uint64_t{kMostNice} < NO_VAL);  // less than NICE_OFFSET is for admins
 
 std::string quoted(const std::string& word) {
   std::string result = "'";
@@ -38,9 +38,9 @@ std::string quoted(const std::string& word) {
   return result + "'";
 }
 
-// exec: the supervisor itself is the batch process, so that Slurm's signals reach it. Until it has a handler the
-// warning must not end it: under a walltime of a minute or two Slurm warns at once.
-// The site's lines come after the trap, and may end the job: a worker without what they set up is of no use.
+// exec makes the supervisor the batch process, so that Slurm's signals reach it. The trap keeps the warning from
+// ending it before it has a handler: with a walltime of a minute or two Slurm warns at once.
+// The site's lines follow the trap and may end the job: a worker is useless without their setup.
 std::string batch_script(const JobSpec& spec) {
   std::string script = "#!/bin/sh\ntrap '' USR2\n";
   if (!spec.prologue.empty()) script += spec.prologue + "\n";
@@ -65,7 +65,7 @@ struct FreeResponse {
   void operator()(submit_response_msg_t* response) const { slurm_free_submit_response_response_msg(response); }
 };
 
-// libslurm neither frees nor keeps what the description points to: everything lives in the caller's strings.
+// libslurm neither frees nor keeps what the description points to: this class owns the strings.
 struct Description {
   explicit Description(const JobSpec& spec);
 
@@ -73,7 +73,7 @@ struct Description {
   std::string script, comment, tres, name, qos, partition, account, reservation, not_nodes, directory, log;
   std::string input = "/dev/null";
   std::map<std::string, std::string> options;
-  Result<void> passed_on;  // what Slurm's own options came to
+  Result<void> passed_on;  // the result of applying Slurm's own options
   std::vector<std::string> environment;
   std::vector<char*> environment_pointers;
 };
@@ -93,7 +93,7 @@ Description::Description(const JobSpec& spec)
       options(spec.resources.slurm),
       environment(settings(spec)) {
   slurm_init_job_desc_msg(&message);
-  // Both, always: unset, a root caller's job would run with root's group (gotchas S6).
+  // Sets both always: without the group a root caller's job would run with root's group (gotchas S6).
   message.user_id = ::geteuid();
   message.group_id = ::getegid();
   for (std::string& setting : environment) environment_pointers.push_back(setting.data());
@@ -116,7 +116,7 @@ Description::Description(const JobSpec& spec)
   if (!tres.empty()) message.tres_per_node = tres.data();
   message.min_nodes = message.max_nodes = spec.resources.nodes;
   if (spec.resources.nodes > 1) message.ntasks_per_node = static_cast<std::uint16_t>(spec.resources.workers_of_node());
-  message.num_tasks = spec.resources.workers;  // to Slurm a worker is a task: CPUs are counted for each
+  message.num_tasks = spec.resources.workers;  // a worker is a task to Slurm, which counts CPUs per task
   message.bitflags |= JOB_NTASKS_SET;
   if (spec.resources.cpus > 0) {
     message.cpus_per_task = static_cast<std::uint16_t>(spec.resources.cpus);
@@ -133,19 +133,20 @@ Description::Description(const JobSpec& spec)
   message.warn_flags = KILL_JOB_BATCH;
 }
 
-// Slurm accepts some requests that it will never start, with a warning or with a reason to wait that no waiting ends
-// (gotchas S7). Reasons that depend on other jobs are not among these.
+// Slurm accepts some requests that it will never start, with a warning or with a permanent reason to wait (gotchas
+// S7). Reasons that depend on other jobs are not permanent.
 bool waits_for_ever(const JobView& job) {
   if (job.state != JobState::kQueued) return false;
   for (const char* reason : {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
                              "InvalidQOS", "InvalidAccount"})
     if (job.reason_word == reason) return true;
-  const bool limit = job.reason_word.starts_with("QOSM") || job.reason_word.starts_with("AssocM");  // Max…, Min…; not Grp…
+  // Max… and Min…, not Grp….
+  const bool limit = job.reason_word.starts_with("QOSM") || job.reason_word.starts_with("AssocM");
   return limit && (job.reason_word.find("PerJob") != std::string::npos || job.reason_word.find("PerNode") != std::string::npos ||
                    job.reason_word.starts_with("QOSMin"));
 }
 
-// A limit of a QoS may be that of the partition's; Slurm does not say which.
+// A QoS limit may be of the partition's QoS; Slurm does not say of which.
 std::string beside_the_class(const JobView& job, const JobSpec& spec) {
   if (!job.reason_word.starts_with("QOS")) return {};
   const std::string qos = qos_of_partition(spec);
@@ -154,7 +155,7 @@ std::string beside_the_class(const JobView& job, const JobSpec& spec) {
 
 Result<JobIdentity> never(SlurmJobId job, const std::string& why, const JobSpec& spec) {
   Error error{ErrorCode::kUnsatisfiable, "Slurm would never start it (" + why + ")", {}, {}};
-  // Left in the queue it would count against the user's limits. If this fails, the reconciliation finds it as excess.
+  // A job left in the queue would count against the user's limits. If this fails, the reconciliation cancels it.
   if (const auto done = answer(Cancel{{job, 0, 0}}); !done) error.context["cancel"] = done.error().text;
   return failure(explained(std::move(error), spec));
 }
@@ -162,7 +163,7 @@ Result<JobIdentity> never(SlurmJobId job, const std::string& why, const JobSpec&
 Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec& spec) {
   if (warning == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE)
     return never(job, slurm_strerror(static_cast<int>(warning)), spec);
-  // The submit time completes the job's identity. If this look fails, the next poll or reconciliation brings it.
+  // The submit time completes the job's identity. If this read fails, the next poll or reconciliation brings it.
   const auto seen = load_one(job);
   if (!seen || seen->empty()) return JobIdentity{job, 0, 0};
   if (waits_for_ever(seen->front()))
@@ -175,8 +176,8 @@ Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec
 
 }  // namespace
 
-Result<JobIdentity> answer(const Submit& asked) {
-  const JobSpec& spec = asked.spec;
+Result<JobIdentity> answer(const Submit& question) {
+  const JobSpec& spec = question.spec;
   if (const auto fits = check_bounds(spec.resources); !fits) return failure(fits.error());
   if (const auto possible = check_limits(spec); !possible) return failure(possible.error());
   if (const auto known = check_account(spec); !known) return failure(known.error());
@@ -189,18 +190,18 @@ Result<JobIdentity> answer(const Submit& asked) {
   return checked({compat::job_id(*response)}, response->error_code, spec);
 }
 
-Result<Done> answer(const Cancel& asked) {
-  const std::string id = std::to_string(asked.job.job.value);
+Result<Done> answer(const Cancel& question) {
+  const std::string id = std::to_string(question.job.job.value);
   const int code = slurm_code(slurm_kill_job2(id.c_str(), SIGKILL, 0, nullptr));
   if (code == 0 || code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE) return Done{};
   return failure(slurm_error(code, Doing::kCancelling));
 }
 
-Result<Done> answer(const Note& asked) {
-  std::string words = asked.comment;
+Result<Done> answer(const Note& question) {
+  std::string words = question.comment;
   job_desc_msg_t change;
   slurm_init_job_desc_msg(&change);
-  compat::set_job_id(change, asked.job.job.value);
+  compat::set_job_id(change, question.job.job.value);
   change.comment = words.data();
   const int code = slurm_code(slurm_update_job(&change));
   if (code == 0 || code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE || code == ESLURM_JOB_FINISHED)

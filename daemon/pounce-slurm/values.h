@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// libslurm's C values: texts that may be null, numbers that may be unset, lists.
+// Helpers for libslurm's C values: texts that may be null, numbers that may be unset, lists.
 // Thread: main.
 #pragma once
 
@@ -28,7 +28,7 @@ void for_each(List list, Visit visit) {
   slurm_list_iterator_destroy(iterator);
 }
 
-inline std::vector<std::string> words_of(const std::string& list) {  // between commas
+inline std::vector<std::string> words_of(const std::string& list) {  // splits at commas
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin < list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());

@@ -15,10 +15,10 @@
 namespace pounce::slurm {
 namespace {
 
-Asked asked_by(const slurm_job_info_t& job) {
-  Asked asked{text(job.qos), text(job.account), text(job.tres_req_str), 0};
-  if (is_set(job.time_limit)) asked.minutes = job.time_limit;
-  return asked;
+JobRequest job_request_of(const slurm_job_info_t& job) {
+  JobRequest request{text(job.qos), text(job.account), text(job.tres_req_str), 0};
+  if (is_set(job.time_limit)) request.minutes = job.time_limit;
+  return request;
 }
 
 InLine in_line(const forecast::AnyJob& job) {
@@ -33,10 +33,10 @@ void explain_limits(const std::vector<const slurm_job_info_t*>& jobs, std::vecto
     if (!limit || limit->measure != lease::Limit::Measure::kAtOnce) continue;
     if (!known) {
       auto loaded = load_associations_of_user(user_name());
-      if (!loaded) return;  // the reason is told without its numbers
+      if (!loaded) return;  // then the reason has no numbers
       known = std::move(*loaded);
     }
-    views[i].limit = limit_use(*known, *limit, asked_by(*jobs[i]));
+    views[i].limit = limit_use(*known, *limit, job_request_of(*jobs[i]));
   }
 }
 
@@ -44,7 +44,7 @@ void explain_line(const std::vector<const slurm_job_info_t*>& jobs, std::vector<
   const auto waits = [](const JobView& view) { return view.state == JobState::kQueued && competes(view.reason_word); };
   if (std::ranges::none_of(views, waits) || jobs_are_private()) return;
   std::vector<InLine> line;
-  for (const forecast::AnyJob& job : everybody().jobs)
+  for (const forecast::AnyJob& job : latest_cluster().jobs)
     if (job.competes) line.push_back(in_line(job));
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (waits(views[i])) views[i].ahead = jobs_ahead(line, in_line(any_job(*jobs[i])));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is said of queued jobs beside Slurm's reason: the numbers of the limit, how many jobs go first. One more read
-// of each kind at most, and only where a job waits for that. Thread: main.
+// Details of queued jobs beside Slurm's reason: the limit's numbers, the number of jobs ahead. One more read of each
+// kind at most, and only if a job waits for that. Thread: main.
 #pragma once
 
 #include <vector>

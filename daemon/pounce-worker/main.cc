@@ -1,5 +1,5 @@
-// pounce-worker: the supervisor; where a lease has several workers, the worker group that starts one for each. Started by
-// the batch system as the job's first process, never by hand.
+// pounce-worker: the supervisor of one worker, or the worker group that starts one supervisor for each worker of a
+// lease. The batch system starts it as the job's first process; it is never started by hand.
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ namespace {
 using pounce::worker::SupervisorOptions;
 using pounce::worker::WorkerGroup;
 
-// A step that was started again counts its epochs above all of the one before it, which itself may have started anew.
+// A restarted step begins its epochs above all epochs that the previous step, with its own restarts, may have used.
 constexpr std::uint32_t kLivesOfAStep = 64;
 
 struct RawOptions {
@@ -83,13 +83,14 @@ void write_no_core(rlimit& usual) {
   ::setrlimit(RLIMIT_CORE, &none);
 }
 
-// The workers of this node, and on the job's first also the first worker of each further one, which stands for its step.
+// The workers of this node. On the job's first node also the first worker of each further node: it stands for that
+// node's step.
 std::vector<pounce::WorkerIndex> members(const SupervisorOptions& options, std::uint32_t each) {
-  std::vector<pounce::WorkerIndex> found;
-  for (std::uint32_t i = 0; i < each; ++i) found.push_back({options.node * each + i});
+  std::vector<pounce::WorkerIndex> workers;
+  for (std::uint32_t i = 0; i < each; ++i) workers.push_back({options.node * each + i});
   if (options.node == 0)
-    for (std::uint32_t node = 1; node < options.nodes; ++node) found.push_back({node * each});
-  return found;
+    for (std::uint32_t node = 1; node < options.nodes; ++node) workers.push_back({node * each});
+  return workers;
 }
 
 int serve(SupervisorOptions options, const std::vector<std::string>& argv) {
@@ -115,8 +116,9 @@ int serve(SupervisorOptions options, const std::vector<std::string>& argv) {
   const auto start = [&](pounce::WorkerIndex worker, pounce::Epoch later) {
     const std::uint32_t node = worker.value / each;
     if (node != options.node) return pounce::start_process(pounce::worker::node_step(argv, nodes, node, {later.value * kLivesOfAStep}));
-    // A function and no program: it serves with what this process was told and has read already. SIGTERM: an orderly end,
-    // should this process be killed. Our signals stay blocked: one that comes before the supervisor listens waits for it.
+    // A function, not a program: it reuses the options and the environment that this process has read. SIGTERM ends
+    // it in order if this process is killed. Signals stay blocked, so one that arrives before the supervisor listens
+    // is kept.
     const pounce::Epoch first{options.first_epoch.value + later.value};
     return pounce::start_function(pounce::Standing::kOurs, SIGTERM, [&] { return static_cast<int>(serve_as(worker, first)); });
   };
@@ -125,7 +127,7 @@ int serve(SupervisorOptions options, const std::vector<std::string>& argv) {
   if (const auto& given_up = group.given_up(); given_up && given_up->member.value / each != options.node)
     return static_cast<int>(given_up->never_ran ? pounce::JobExit::kNoSrun : pounce::JobExit::kSrunFailed);
   const bool left_idle = end == static_cast<int>(pounce::worker::SupervisorEnd::kLeftIdle);
-  return left_idle && options.node == 0 ? 0 : end;  // to Slurm the job has done what it was for
+  return left_idle && options.node == 0 ? 0 : end;  // for Slurm the job has succeeded
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How many bytes, as the notebook says it too (python/pounce/_common/byte_size.py). Pure. Thread: any.
+// A number of bytes in the notebook's words (python/pounce/_common/byte_size.py). Pure. Thread: any.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The doctor's list.
+// The doctor's checks in order.
 #include "pouncectl/doctor_check.h"
 
 namespace pounce::ctl {

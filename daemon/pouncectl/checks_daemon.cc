@@ -1,4 +1,4 @@
-// The doctor about the daemon, and the address at which workers look for it.
+// The doctor's checks of the daemon, and of the address at which workers connect to it.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -21,7 +21,7 @@ struct Place {
   std::string host, port;
 };
 
-// Of "tcp://10.0.0.1:4711", brackets of IPv6 taken off; empty for anything else.
+// Splits "tcp://10.0.0.1:4711", without the brackets of IPv6; empty for any other endpoint.
 Place place_of(const std::string& endpoint) {
   if (!endpoint.starts_with("tcp://")) return {};
   const auto colon = endpoint.rfind(':');
@@ -30,7 +30,7 @@ Place place_of(const std::string& endpoint) {
   return {host, endpoint.substr(colon + 1)};
 }
 
-// A connection made, or an own socket bound: empty, or what went wrong.
+// Connects to the address or binds a socket to it. Returns the error, or an empty text.
 std::string try_address(const Place& place, int (*use)(int, const sockaddr*, socklen_t)) {
   addrinfo hints{}, *list = nullptr;
   hints.ai_socktype = SOCK_STREAM;
@@ -51,7 +51,7 @@ Finding reached(const Place& place, const Facts& facts) {
   return fine("workers find the daemon at " + place.host);
 }
 
-// Where the daemon would stand: it does not run.
+// The address that the daemon would advertise; used while it does not run.
 std::string address_to_be(const Facts& facts) {
   if (fact(facts, "launcher") == "local") return "127.0.0.1";
   if (!fact(facts, "advertise_address").empty()) return fact(facts, "advertise_address");

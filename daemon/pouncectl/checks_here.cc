@@ -1,4 +1,4 @@
-// The doctor about this machine: programs, Python, folders, clock.
+// The doctor's checks of this machine: programs, Python, folders, clock.
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/timex.h>
@@ -32,7 +32,7 @@ constexpr char kReinstall[] = "Install them together: python -m pip install --fo
 constexpr std::uint64_t kLeastFreeMib = 64;
 constexpr std::size_t kLongestSocketPath = 107;
 constexpr double kClockSlack_s = 60;
-constexpr std::ptrdiff_t kManyFolders = 10;  // a user with a few machines has some
+constexpr std::ptrdiff_t kManyFolders = 10;  // a user of several machines has a few
 
 bool on_network(const fs::path& path) {
   constexpr std::array<unsigned long, 5> kNetwork{0x6969, 0x517B, 0xFF534D42, 0xFE534D42,
@@ -42,7 +42,7 @@ bool on_network(const fs::path& path) {
   return std::ranges::find(kNetwork, static_cast<unsigned long>(facts.f_type)) != kNetwork.end();
 }
 
-std::ptrdiff_t words_in(const std::string& text) { return std::ranges::count(text, ' '); }  // each has one behind it
+std::ptrdiff_t words_in(const std::string& text) { return std::ranges::count(text, ' '); }  // a space follows each word
 
 std::uint64_t free_mib(const fs::path& path) {
   struct statfs facts {};
@@ -89,7 +89,7 @@ Finding check_python(const Facts& facts) {
   return fine("pounce-hpc " + version + " in " + python + " (Python " + report.value("python", "") + ")");
 }
 
-// What a start of pounced would use, for the checks after this one.
+// Reads the configuration that pounced would start with, for the later checks.
 Finding check_configuration(const Facts&) {
   const auto where = json::parse(output_of({sibling("pounced"), "where", "--folders"}), nullptr, false);
   if (!where.is_object()) return wrong("pounced could not be asked what it would use", kReinstall);
@@ -109,7 +109,7 @@ Finding check_configuration(const Facts&) {
               facts);
 }
 
-// A daemon that runs goes by the last file that was good.
+// A running daemon keeps the last valid policy.
 Finding check_policy(const Facts& facts) {
   const std::string path = fact(facts, "policy");
   if (fact(facts, "launcher") == "local") return fine("none: work runs on this machine");
@@ -137,7 +137,7 @@ Finding check_state_folder(const Facts& facts) {
               {{"probe_folder", there.string()}});
 }
 
-// Each boot and each notebook job has a folder of its own; pounced removes those of which it can be sure.
+// Each boot and each notebook job has its own folder; pounced removes those that are certainly unused.
 Finding check_old_folders(const Facts& facts) {
   if (fact(facts, "state_folder").empty()) return note("not known while the configuration is wrong");
   const std::string elsewhere = fact(facts, "folders_elsewhere"), open = fact(facts, "folders_open");
@@ -159,7 +159,7 @@ Finding check_runtime_folder(const Facts& facts) {
   if (folder.empty()) return note("not known while the configuration is wrong");
   const fs::path there = nearest_existing(folder);
   struct stat is {};
-  const fs::path own = folder.parent_path();  // the one that is ours alone; /tmp above it is everybody's
+  const fs::path own = folder.parent_path();  // only this user's; /tmp above it is shared
   if (::lstat(own.c_str(), &is) == 0 && (!S_ISDIR(is.st_mode) || is.st_uid != ::geteuid()))
     return wrong(own.string() + " is not a folder of yours",
                  "Have it removed, or set XDG_RUNTIME_DIR to a folder of your own");
@@ -176,8 +176,7 @@ Finding check_runtime_folder(const Facts& facts) {
   return fine(folder.string() + (passed_over ? " (XDG_RUNTIME_DIR is not usable)" : ""));
 }
 
-// Credentials are refused, and ages are nonsense, where clocks differ. The only other clock at hand is the file
-// server's.
+// Where clocks differ, credentials are refused and ages are wrong. The file server's is the only other clock at hand.
 Finding check_clock(const Facts& facts) {
   const WriteProbe written = probe_writing(fact(facts, "probe_folder"));
   const double apart = static_cast<double>(std::time(nullptr)) - written.stamp_s;

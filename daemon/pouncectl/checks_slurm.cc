@@ -1,4 +1,4 @@
-// The doctor about Slurm and munge. Where there is no Slurm they say so: that is a way to use pounce, not a fault.
+// The doctor's checks of Slurm and munge. A machine without Slurm is a note, not a fault: pounce works there too.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +22,8 @@ Finding not_used(const Facts& facts) {
                            : note("no Slurm here: work runs on this machine");
 }
 
-// AuthInfo's, read from the text: libslurm's own word comes only where slurmctld answers, and that needs munged.
+// The munge socket of AuthInfo, read from the file: libslurm tells it only after slurmctld has answered, which needs
+// munged.
 std::string socket_named_in(const std::string& conf) {
   std::ifstream file(conf);
   for (std::string line; std::getline(file, line);) {
@@ -46,7 +47,8 @@ std::string shown(const Error& error) {
   return text;
 }
 
-// "slurm 26.05.3", "… (API 45.0.0, built for 26.5.3)": the number behind those words, as Slurm writes its releases; empty: none.
+// The release that follows `words`, as Slurm writes it, in "slurm 26.05.3" or "… (API 45.0.0, built for 26.5.3)";
+// empty: none.
 std::string release_behind(std::string_view words, std::string_view text) {
   const auto at = text.find(words);
   int year = 0, month = 0;
@@ -55,7 +57,7 @@ std::string release_behind(std::string_view words, std::string_view text) {
   return std::to_string(year) + (month < 10 ? ".0" : ".") + std::to_string(month);
 }
 
-// While a site updates: slurmctld answers libraries of the two or three major releases before its own.
+// During a site's update: slurmctld answers libraries of the two or three previous major releases.
 Finding of_releases(const std::string& where, const std::string& ours, const std::string& theirs, Facts facts) {
   if (ours.empty() || theirs.empty() || ours == theirs) return fine(where, std::move(facts));
   return note(where + "; pounce-slurm's libslurm is of " + ours +
@@ -111,8 +113,8 @@ Finding check_classes(const Facts& facts) {
   if (classes.empty())
     return note("this Slurm has no slurmdbd: no classes (leave class_ unset) and nobody's limits are enforced; a job that Slurm "
                 "forgot cannot be looked up, and `pouncectl usage` knows your own leases only");
-  const std::string preset = fact(facts, "default_class");
-  return fine(classes + (preset.empty() ? "" : " (" + preset + " where none is named)"));
+  const std::string default_class = fact(facts, "default_class");
+  return fine(classes + (default_class.empty() ? "" : " (" + default_class + " where none is named)"));
 }
 
 Finding check_munge(const Facts& facts) {

@@ -1,4 +1,4 @@
-// The classes and GPUs of a cluster as tables. Pure. Thread: any.
+// Tables of a cluster's classes and GPUs. Pure. Thread: any.
 #pragma once
 
 #include <vector>

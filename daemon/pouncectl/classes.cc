@@ -1,4 +1,4 @@
-// pouncectl classes: what this user may use now, and which GPUs are free.
+// pouncectl classes: the classes open to this user, and the free GPUs.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Slurm's limit, what is used and what is left of it; nulls where there is none.
+// Slurm's limit, its use and its rest; nulls without a limit.
 json amount(std::int64_t most, std::int64_t used) {
   return {{"most", most < 0 ? json() : json(most)},
           {"used", used},

@@ -44,7 +44,7 @@ std::string laid_out(const std::vector<Cells>& rows) {
 
 }  // namespace
 
-// Names of jobs and users, reasons and comments are of strangers.
+// Cells are untrusted text: names of jobs and users, reasons and comments come from other users.
 std::string columns(const std::vector<Cells>& rows) { return laid_out(all_printable(rows)); }
 
 }  // namespace pounce::ctl

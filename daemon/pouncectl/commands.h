@@ -10,27 +10,27 @@ namespace pounce::ctl {
 inline constexpr int kOk = 0, kFailed = 1, kUsage = 2, kNoDaemon = 3;
 
 struct ReleaseOptions {
-  std::vector<std::string> leases;  // beginnings of ids
-  std::string session;              // the beginning of its id: all its leases
+  std::vector<std::string> leases;  // prefixes of ids
+  std::string session;              // a prefix of its id; releases all its leases
   bool all = false, now = false;
 };
 
 struct LogOptions {
-  std::string lease;  // the beginning of its id; empty: pounced's own log
+  std::string lease;  // a prefix of its id; empty: pounced's own log
   int lines = 40;
   bool follow = false;
 };
 
 struct PolicyOptions {
   std::string file, note;
-  std::string request = "{}";                    // explain: what somebody asks for, as JSON
-  std::string state = "/var/lib/pounce/policy";  // where applies are recorded
-  bool here = false;                             // explain: by what Slurm has and what is open to this user now
+  std::string request = "{}";                    // explain: the request as JSON
+  std::string state = "/var/lib/pounce/policy";  // the folder of the records of applies
+  bool here = false;                             // explain: with Slurm's current nodes and this user's open classes
 };
 
 struct SimulateOptions {
   std::string file;
-  std::uint32_t users = 200, hours = 24, nodes = 16, gpus = 4;  // gpus: of each node
+  std::uint32_t users = 200, hours = 24, nodes = 16, gpus = 4;  // gpus: per node
   std::uint64_t seed = 1;
 };
 
@@ -39,15 +39,15 @@ struct TopOptions {
 };
 
 struct ParkedOptions {
-  std::vector<std::string> ids;  // beginnings of them
+  std::vector<std::string> ids;  // prefixes
   std::string older;             // "7d"
   bool all = false, yes = false;
 };
 
 struct SetupOptions {
-  std::string slurm, headers, python;  // folders, a program; empty: found
-  bool rebuild = false;                // also where one that fits is there
-  bool own = false;                    // into the user's own folder, whoever may write the installation's
+  std::string slurm, headers, python;  // folders, a program; empty: searched for
+  bool rebuild = false;                // also if a matching one exists
+  bool own = false;                    // into the user's own folder, even if the installation's is writable
 };
 
 struct UsageOptions {
@@ -63,10 +63,10 @@ int queue(bool json);
 int classes(bool json);
 int top(const TopOptions& options, bool json);
 int usage(const UsageOptions& options, bool json);
-int use_report(const std::vector<std::string>& leases, bool json);  // report; none: all that are known
+int use_report(const std::vector<std::string>& leases, bool json);  // report; empty: all known leases
 int leases(bool json);
 int nodes(bool json);
-int explain(const std::vector<std::string>& leases, bool json);  // why; leases: beginnings of ids, none: all that wait
+int explain(const std::vector<std::string>& leases, bool json);  // why; prefixes of ids, empty: all waiting leases
 int eta_score(bool json);
 int release(const ReleaseOptions& options, bool json);
 int cancel(const ReleaseOptions& options, bool json);
@@ -81,6 +81,6 @@ int policy_explain(const PolicyOptions& options, bool json);
 int policy_simulate(const SimulateOptions& options, bool json);
 int policy_rollback(const PolicyOptions& options, bool json);
 int doctor(const std::string& python, bool json);
-int run(const std::vector<std::string>& words);  // its options and the command; returns only if it cannot begin
+int run(const std::vector<std::string>& words);  // its options and the command; returns only if it cannot start
 
 }  // namespace pounce::ctl

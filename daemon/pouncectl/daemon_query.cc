@@ -16,14 +16,14 @@
 namespace pounce::ctl {
 namespace {
 
-// No session is opened, so no beats: the question is the first thing said, and its answer the last.
+// Opens no session, so there are no beats: the query is the first message, and its answer the last.
 control::Manner manner(const protocol::Header& question, std::chrono::milliseconds patience) {
   control::Manner manner{.hello = {}, .patience = {patience}, .first = question};
   manner.hello.session = random_id<SessionId>().hex();
   return manner;
 }
 
-// nullopt: this event is no answer.
+// nullopt: the event is not an answer.
 std::optional<Result<protocol::Header>> answer_in(control::Event& event) {
   if (auto* lost = std::get_if<control::Lost>(&event)) return failure(std::move(lost->error));
   if (auto* refused = std::get_if<control::Refused>(&event)) return failure(std::move(refused->error));

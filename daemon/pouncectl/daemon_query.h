@@ -1,5 +1,5 @@
-// A short conversation with this instance's pounced: find it, say hello over ipc, ask one thing, read one answer.
-// Never starts a daemon. Blocking, with a deadline for the whole of it. Thread: main.
+// One query to this instance's pounced: finds it, connects over ipc, sends a request, reads the answer. Never starts
+// a daemon. Blocking, with one deadline for all of it. Thread: main.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ Result<protocol::EndpointFile> find_daemon();
 Result<protocol::Header> ask(const protocol::EndpointFile& daemon, const protocol::Header& question,
                              std::chrono::milliseconds patience = std::chrono::seconds(10));
 
-// This instance's status document, of its running daemon: a JSON object.
+// The running daemon's status document: a JSON object.
 Result<std::string> ask_status();
 
 }  // namespace pounce::ctl

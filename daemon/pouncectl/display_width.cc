@@ -8,7 +8,7 @@
 namespace pounce::ctl {
 namespace {
 
-// This thread speaks UTF-8 while it lives. Where the C library has no such locale, each byte is a character.
+// Sets this thread's locale to UTF-8 for its lifetime. If the C library has no such locale, each byte is a character.
 class Utf8Locale {
  public:
   Utf8Locale() : utf8_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t{})) {
@@ -36,7 +36,7 @@ std::size_t display_width(std::string_view text) {
   for (mbstate_t state{}; !text.empty();) {
     wchar_t character = 0;
     const std::size_t bytes = ::mbrtowc(&character, text.data(), text.size(), &state);
-    const bool whole = bytes != 0 && bytes <= text.size();  // else an error, a part, or the byte 0
+    const bool whole = bytes != 0 && bytes <= text.size();  // otherwise invalid, incomplete, or the byte 0
     width += whole ? static_cast<std::size_t>(std::max(::wcwidth(character), 0)) : 1;
     text.remove_prefix(whole ? bytes : 1);
     if (!whole) state = {};

@@ -1,5 +1,5 @@
-// How many columns of a terminal a UTF-8 text takes: accents that combine take none, letters of East Asia two.
-// Whatever the user's own locale is. Thread: any.
+// The columns that a UTF-8 text takes on a terminal: combining accents take none, East Asian letters two.
+// Independent of the user's locale. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,6 @@
 
 namespace pounce::ctl {
 
-std::size_t display_width(std::string_view text);  // a byte that is no UTF-8 counts as one column
+std::size_t display_width(std::string_view text);  // an invalid byte counts as one column
 
 }  // namespace pounce::ctl

@@ -1,4 +1,4 @@
-// pouncectl doctor: what is wrong here, each line with the exact fix.
+// pouncectl doctor: what is wrong on this machine, each fault with its exact fix.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ Finding from_text(const std::string& text) {
           object.value("facts", Facts{})};
 }
 
-// What the child says before the deadline; nothing: it hangs.
+// Reads the child's output until it ends; nullopt: the deadline has passed.
 std::optional<std::string> said(const UniqueFd& pipe, TimePoint deadline) {
   std::string text;
   char buffer[4096];
@@ -55,8 +55,8 @@ std::optional<std::string> said(const UniqueFd& pipe, TimePoint deadline) {
   }
 }
 
-// In a process group of its own: what a check has started goes with it. One that cannot even be killed (a dead file
-// server holds it) is left behind, so it is not waited for.
+// Runs the check in its own process group, so that the processes which it starts are killed with it. A child that
+// hangs is not waited for: a dead file server may make it unkillable.
 Finding examine(const Check& check, const Facts& facts) {
   auto pipe = make_pipe();
   if (!pipe) return wrong("no pipe could be made", "Close some files: ulimit -n");
@@ -82,7 +82,7 @@ void print(const Check& check, const Finding& finding) {
   word.resize(5, ' ');
   std::string name(check.name);
   name.resize(14, ' ');
-  if (watched()) std::cout << "\r\033[K";  // in the place of the progress
+  if (watched()) std::cout << "\r\033[K";  // overwrites the progress line
   std::cout << coloured(kColours[health], word, STDOUT_FILENO) << "  " << name << "  " << printable(finding.text) << '\n';
   if (!finding.fix.empty()) std::cout << "       fix:            " << printable(finding.fix) << '\n';
 }

@@ -1,6 +1,6 @@
-// One check of the doctor: a question with one answer, and the exact fix where the answer is bad. Checks run in the
-// order of checks(), each in a process of its own with a deadline, so that none of them can hang or end the doctor;
-// what a later one must know of an earlier one travels in Facts. Thread: main.
+// One check of the doctor, with the exact fix of a bad finding. Checks run in the order of checks(), each in its own
+// process with a deadline, so that none of them can hang or end the doctor. Facts carry results of earlier checks to
+// later ones. Thread: main.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace pounce::ctl {
 
 using Facts = std::map<std::string, std::string>;
 
-enum class Health { kOk, kNote, kWrong };  // kNote: nothing to mend, but good to know
+enum class Health { kOk, kNote, kWrong };  // kNote: needs no repair, but is good to know
 
 struct Finding {
   Health health = Health::kOk;
@@ -25,7 +25,7 @@ struct Check {
   std::string_view name;
   Finding (*run)(const Facts& facts);
   std::chrono::seconds patience{15};
-  std::string_view hung;  // the fix where it does not answer in time
+  std::string_view hung;  // the fix if it does not answer in time
 };
 
 std::vector<Check> checks();

@@ -1,4 +1,4 @@
-// The doctor's checks, one after the other. Thread: main; each check has a deadline.
+// Runs the doctor's checks in order. Thread: main; each check has a deadline.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,8 +6,8 @@
 
 namespace pounce::ctl {
 
-// {"checks": [{"check", "state", "text", "fix"}], "wrong": how many}. python: the one to look at; empty: the one beside this
-// program. shown: each line is printed as soon as it is known, and then how many things are wrong.
+// {"checks": [{"check", "state", "text", "fix"}], "wrong": count}. python: the interpreter to check; empty: the one
+// beside this program. shown: prints each finding when it is known, and at the end the number of faults.
 nlohmann::json doctor_report(const std::string& python, bool shown);
 
 }  // namespace pounce::ctl

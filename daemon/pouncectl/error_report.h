@@ -1,4 +1,4 @@
-// An error as the user reads it: cause and remedy on standard error, or a JSON document on standard output.
+// Prints an error: cause and remedy on standard error, or a JSON document on standard output.
 #pragma once
 
 #include "pounce/error.h"

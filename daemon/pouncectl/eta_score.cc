@@ -1,4 +1,4 @@
-// pouncectl eta-score: how good the statements of a start were. Reads the state folder's file, so it works without a daemon too.
+// pouncectl eta-score: how good the start estimates were. Reads a file of the state folder, so it needs no daemon.
 #include <cmath>
 #include <iostream>
 #include <sstream>
@@ -20,13 +20,13 @@ using forecast::Score;
 using forecast::Statement;
 using nlohmann::json;
 
-constexpr std::size_t kScoresBytes = 8 << 20;  // of one file; pounced keeps them far below
+constexpr std::size_t kScoresBytes = 8 << 20;  // per file; pounced keeps them far smaller
 
 void read_statements(const std::filesystem::path& path, std::vector<Statement>& statements) {
   std::istringstream file(read_end(path, kScoresBytes));
   for (std::string line; std::getline(file, line);) {
     const auto one = model::parse<model::StartStatement>(line);
-    if (!one) continue;  // cut off when the disk was full
+    if (!one) continue;  // truncated when the disk was full
     statements.push_back({one->lease, one->stated_s, one->eta.start_s, one->eta.low_s, one->eta.high_s, one->started_s});
   }
 }

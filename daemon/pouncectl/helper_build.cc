@@ -23,11 +23,11 @@ constexpr char kScript[] = "build";
 
 bool can_be_written(const fs::path& folder) { return ::access(nearest_existing(folder).c_str(), W_OK | X_OK) == 0; }
 
-// The line in which a compiler first speaks of an error; the whole output is in the log.
+// The first line with an error of the compiler; the log has the whole output.
 std::string first_error(const std::string& output) {
   const auto at = output.find("error");
   if (at == std::string::npos) return output.substr(0, output.find('\n'));
-  const auto start = output.rfind('\n', at) + 1;  // npos + 1 is the beginning
+  const auto start = output.rfind('\n', at) + 1;  // npos + 1 is 0
   return output.substr(start, output.find('\n', at) - start);
 }
 
@@ -56,7 +56,7 @@ void put_links(const HelperBuild& build, const fs::path& folder) {
     fs::create_symlink(full, folder / slurm::kFullLibraryLink);
 }
 
-// The old folder moves away first: a folder with files in it is not replaced by a rename.
+// Moves the old folder away first: rename does not replace a folder that has files.
 void replace_folder(const fs::path& fresh, const fs::path& folder) {
   const fs::path old = fresh.string() + ".old";
   std::error_code absent;

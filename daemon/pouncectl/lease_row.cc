@@ -77,12 +77,12 @@ std::string short_id(std::string_view id) { return std::string(id.substr(0, kSho
 
 std::string counted(std::uint64_t count, const char* one) { return std::to_string(count) + " " + one + (count == 1 ? "" : "s"); }
 
-std::string asks(const Resources& asked) {
-  std::string words = asked.gpus > 0 ? counted(asked.gpus, "GPU") : "CPU only";
-  if (!asked.gpu_type.empty()) words += " " + asked.gpu_type;
-  if (asked.cpus > 0) words += ", " + counted(asked.cpus, "CPU");
-  if (asked.memory_mib > 0) words += ", " + std::to_string(asked.memory_mib) + " MiB";
-  if (asked.time.count() > 0) words += ", " + in_words(static_cast<double>(asked.time.count()) * 60);
+std::string asks(const Resources& resources) {
+  std::string words = resources.gpus > 0 ? counted(resources.gpus, "GPU") : "CPU only";
+  if (!resources.gpu_type.empty()) words += " " + resources.gpu_type;
+  if (resources.cpus > 0) words += ", " + counted(resources.cpus, "CPU");
+  if (resources.memory_mib > 0) words += ", " + std::to_string(resources.memory_mib) + " MiB";
+  if (resources.time.count() > 0) words += ", " + in_words(static_cast<double>(resources.time.count()) * 60);
   return words;
 }
 
@@ -110,7 +110,7 @@ std::string notebook_of(const LeaseRow& row) {
 
 namespace {
 
-// As an estimate is.
+// Rounds to steps that suit an estimate.
 std::string coarse(std::int64_t seconds) {
   const std::int64_t minutes = (seconds + 30) / 60;
   const std::int64_t step = minutes < 10 ? 1 : minutes < 60 ? 5 : minutes < 600 ? 30 : 60;

@@ -1,4 +1,4 @@
-// One lease as a user reads it, from the daemon's status document; and which ones a user means. Pure. Thread: any.
+// A lease of the daemon's status document in words, and the choice of leases by prefix. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace pounce::ctl {
 
-// The document's row, and its notebook.
+// The document's row with its notebook.
 struct LeaseRow : model::LeaseRow {
-  std::string directory, host;  // empty: nobody claims the lease
+  std::string directory, host;  // empty: no notebook claims the lease
   std::uint32_t pid = 0;
 };
 
-// In the document's order. A text that is no status document has none.
+// In the document's order; empty if the text is not a status document.
 std::vector<LeaseRow> lease_rows(const std::string& status_document);
 std::vector<LeaseRow> lease_rows(const model::StatusDocument& status);
 
-// The rows whose ids begin as said. kBadRequest names those there are.
+// The rows whose ids have one of these prefixes. kBadRequest lists the existing ids.
 Result<std::vector<LeaseRow>> named(const std::vector<LeaseRow>& rows, const std::vector<std::string>& beginnings);
 Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, const std::string& beginning);
 
-std::string short_id(std::string_view id);     // enough to be told apart, and accepted everywhere
+std::string short_id(std::string_view id);     // a unique prefix, accepted by all commands
 std::string counted(std::uint64_t count, const char* one);  // "1 GPU", "4 CPUs"
-std::string asks(const Resources& asked);      // "1 GPU a100, 4 CPUs"
+std::string asks(const Resources& resources);  // "1 GPU a100, 4 CPUs"
 std::string in_words(double seconds);          // "40 s", "5 min", "2 h 5 min", "3 d 4 h"
 std::string tasks_of(const LeaseRow& row);     // "2 wait, 1 runs"
 std::string notebook_of(const LeaseRow& row);  // "/home/alice/fit (pid 12)"
-std::string starts(const LeaseRow& row, std::int64_t now_s);  // "in about 10 min"; empty: not known
+std::string starts(const LeaseRow& row, std::int64_t now_s);  // "in about 10 min"; empty: unknown
 std::string when(const Eta& eta, std::int64_t now_s);          // "in about 10 min (5 min to 1 h)"
-std::string why(const LeaseRow& row);          // of its state, with what it is about to do
+std::string why(const LeaseRow& row);          // the reason of its state, and what comes next
 
 }  // namespace pounce::ctl

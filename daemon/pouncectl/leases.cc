@@ -1,4 +1,4 @@
-// pouncectl leases: this daemon's leases in a table.
+// pouncectl leases: a table of this daemon's leases.
 #include <iostream>
 
 #include "model/json.h"
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// The document's own leases, each with its notebook beside it.
+// The document's leases, each with its notebook.
 json as_json(const std::vector<LeaseRow>& rows) {
   json document = {{"leases", json::array()}};
   for (const LeaseRow& row : rows) {

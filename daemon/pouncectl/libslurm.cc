@@ -19,7 +19,7 @@ slurm::GatewayOptions options(bool admin) {
   slurm::GatewayOptions options;
   options.program = slurm::find_helper(own_folder());
   options.admin = admin;
-  // One QoS takes 0.1 s, a slurmdbd that has just come back some seconds.
+  // Each QoS takes 0.1 s; a slurmdbd that has just restarted takes some seconds.
   options.request_deadline = std::chrono::seconds(admin ? 120 : 10);
   for (const char* name : {"SLURM_CONF", "SLURM_CONF_SERVER", "HOME", "PATH"})
     if (const char* value = std::getenv(name)) options.environment[name] = value;

@@ -1,4 +1,4 @@
-// What pounce-slurm says about Slurm, asked without a daemon. Blocking, with a deadline. Thread: main.
+// Queries Slurm by pounce-slurm, without a daemon. Blocking, with a deadline. Thread: main.
 #pragma once
 
 #include <any>
@@ -13,11 +13,11 @@ namespace detail {
 Result<std::any> ask_slurm(slurm::Question question);
 }
 
-// Those of an admin as whoever runs this, root too: `pounce-slurm --admin`.
-template <class Asked>
-Result<typename Asked::Answer> ask_slurm(Asked question) {
+// An admin's queries go to `pounce-slurm --admin`, which runs as the caller, even as root.
+template <class Query>
+Result<typename Query::Answer> ask_slurm(Query question) {
   return detail::ask_slurm(std::move(question)).map([](std::any&& answer) {
-    return std::any_cast<typename Asked::Answer>(std::move(answer));
+    return std::any_cast<typename Query::Answer>(std::move(answer));
   });
 }
 

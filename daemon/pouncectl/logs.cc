@@ -1,5 +1,5 @@
-// pouncectl logs: pounced's log, or that of a lease's job. Reads files, so it works without a daemon too: then those of
-// this instance's last daemon, or (after a reboot) of the newest instance beside it.
+// pouncectl logs: pounced's log, or that of a lease's job. Reads files, so it needs no daemon. Without one, the files
+// are those of this instance's last daemon or, after a reboot, of the newest instance beside it.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::chrono::milliseconds kLook{200};
-constexpr std::streamoff kEndBytes = 4 * 1024 * 1024;  // of a long log only the end is looked at
+constexpr std::streamoff kEndBytes = 4 * 1024 * 1024;  // only the end of a long log is read
 
 Result<fs::path> lease_log(const fs::path& folder, const std::string& beginning) {
   std::vector<LeaseRow> known;
@@ -43,10 +43,10 @@ Result<fs::path> lease_log(const fs::path& folder, const std::string& beginning)
 
 struct Lines {
   std::vector<std::string> text;
-  std::streamoff next = 0;  // where the next one begins
+  std::streamoff next = 0;  // the offset of the next line
 };
 
-// whole: a line that has no end yet is left for later.
+// whole: skips a line that has no end yet.
 Lines lines_from(std::ifstream& file, std::streamoff from, bool whole) {
   Lines lines{{}, from};
   file.seekg(from);
@@ -65,7 +65,8 @@ Lines last_lines(std::ifstream& file, int most, bool whole) {
   return lines;
 }
 
-// A task may print what acts on a terminal, and pounced's log may hold words of others. Nothing is cut: a log is bounded.
+// Escapes control characters: a task may print them, and pounced's log may contain other users' words. Cuts nothing:
+// a log is bounded.
 void show(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) std::cout << printable(line, 4 * kEndBytes) << '\n';
   std::cout.flush();
@@ -75,7 +76,7 @@ bool same_file(const struct stat& one, const struct stat& other) {
   return one.st_ino == other.st_ino && one.st_size <= other.st_size;
 }
 
-// Until it is interrupted. A log that was put aside or cut is read anew from its beginning.
+// Runs until interrupted. A log that was rotated or truncated is read again from its beginning.
 [[noreturn]] void follow(const fs::path& path, std::streamoff from) {
   struct stat before {
   }, now{};

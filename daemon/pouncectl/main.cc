@@ -1,4 +1,4 @@
-// pouncectl: what users and admins ask the daemon and Slurm. This file knows the words; each command has a file of its own.
+// pouncectl: the command line for users and admins. This file parses it; each command has its own file.
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
@@ -158,7 +158,7 @@ struct Words {
   }
 };
 
-// Exactly one way to say which leases.
+// Requires exactly one way to choose leases.
 void add_choice(CLI::App* sub, Words& words, bool by_session) {
   CLI::Option_group* which = sub->add_option_group("which");
   which->add_option("LEASE", words.release.leases, "the beginning of a lease's id");
@@ -219,7 +219,7 @@ void add_policy(Words& words) {
       ->add_option("--note", words.policy.note, "why, for the record");
 }
 
-// What setup and rebuild are told alike.
+// The options that setup and rebuild share.
 void add_places(CLI::App* sub, SetupOptions& options) {
   sub->add_option("--slurm,--slurm-prefix", options.slurm, "the folder that Slurm was installed into")->check(CLI::ExistingDirectory);
   sub->add_option("--headers", options.headers, "the folder that has slurm/slurm.h")->check(CLI::ExistingDirectory);
@@ -303,7 +303,8 @@ void describe(Words& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "run") return run({argv + 2, argv + argc});  // what follows is not ours to read
+  // pounce.run_command parses the arguments of `run`.
+  if (argc > 1 && std::string_view(argv[1]) == "run") return run({argv + 2, argv + argc});
   Words words;
   try {
     describe(words);

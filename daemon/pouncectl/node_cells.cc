@@ -26,9 +26,9 @@ std::string health_of_gpu(const model::GpuRow& gpu) {
 
 }  // namespace
 
-std::vector<Node> nodes_of(const std::vector<model::NodeRow>& told, const std::vector<NodeUse>& slurms) {
+std::vector<Node> nodes_of(const std::vector<model::NodeRow>& leased, const std::vector<NodeUse>& slurms) {
   std::map<std::string, Node> nodes;
-  for (const model::NodeRow& one : told) nodes[one.node] = Node{one};
+  for (const model::NodeRow& one : leased) nodes[one.node] = Node{one};
   for (const NodeUse& one : slurms) {
     Node& node = nodes[one.name];
     node.node = one.name;

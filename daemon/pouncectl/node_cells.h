@@ -1,4 +1,4 @@
-// The nodes as a user reads them: this daemon's, with what their drivers told, and Slurm's other ones. Pure. Thread: any.
+// Tables of nodes: this daemon's, with their drivers' reports, and Slurm's other nodes. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace pounce::ctl {
 
-// One of the document's, of Slurm's, or of both.
+// A node of the document, of Slurm, or of both.
 struct Node : model::NodeRow {
   bool in_slurm = false;
   NodeUse slurm{};
 };
 
-std::vector<Node> nodes_of(const std::vector<model::NodeRow>& told, const std::vector<NodeUse>& slurms);  // by name
-std::string health_of(const Node& node);            // "ok", "GPU-1 failed", "avoided", "takes no work"; empty: not known
+std::vector<Node> nodes_of(const std::vector<model::NodeRow>& leased, const std::vector<NodeUse>& slurms);  // by name
+std::string health_of(const Node& node);            // "ok", "GPU-1 failed", "avoided", "takes no work"; empty: unknown
 std::vector<Cells> node_cells(const std::vector<Node>& nodes, std::int64_t now_s);
-std::vector<Cells> device_cells(const std::vector<Node>& nodes);  // a row for each GPU
+std::vector<Cells> device_cells(const std::vector<Node>& nodes);  // one row per GPU
 
 }  // namespace pounce::ctl

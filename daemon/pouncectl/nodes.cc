@@ -1,4 +1,5 @@
-// pouncectl nodes: the nodes of this daemon's leases with their GPUs as the driver tells of them, those that are avoided, and Slurm's others.
+// pouncectl nodes: the nodes of this daemon's leases with their drivers' reports of GPUs, avoided nodes, and Slurm's
+// others.
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -28,7 +29,7 @@ json as_json(const std::vector<Node>& nodes) {
   return document;
 }
 
-// Of a Slurm that does not answer there are the leases' nodes alone.
+// If Slurm does not answer, only the leases' nodes are listed.
 std::vector<NodeUse> slurms_nodes(const model::StatusDocument& status) {
   if (status.launcher != "slurm") return {};
   auto snapshot = ask_slurm(slurm::AskClusterSnapshot{});

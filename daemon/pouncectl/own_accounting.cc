@@ -16,7 +16,7 @@ namespace pounce::ctl {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kFileBytes = 64 << 20;  // of one file of leases; pounced keeps them far below
+constexpr std::size_t kFileBytes = 64 << 20;  // per file of leases; pounced keeps them far smaller
 using nlohmann::json;
 
 std::string user_name() {
@@ -24,8 +24,8 @@ std::string user_name() {
   return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
 }
 
-// Those of all of this user's daemons of that cluster, <base>/<cluster>/<instance>/usage, and of those whose folders were
-// removed, <base>/<cluster>/usage.
+// The records of all of this user's daemons of that cluster: <base>/<cluster>/<instance>/usage, and
+// <base>/<cluster>/usage for daemons whose folders were removed.
 std::vector<fs::path> records(const std::string& cluster) {
   std::vector<fs::path> files;
   const json where = json::parse(output_of({sibling("pounced"), "where"}), nullptr, false);
@@ -34,7 +34,7 @@ std::vector<fs::path> records(const std::string& cluster) {
   const fs::path base = own.empty() ? fs::path(where.value("state_base", "")) / cluster : own.parent_path();
   std::error_code failed;
   const auto add = [&](const fs::path& folder) {
-    for (const char* name : {"usage.1", "usage"})  // the older one first
+    for (const char* name : {"usage.1", "usage"})  // oldest first
       if (fs::is_regular_file(folder / name, failed)) files.push_back(folder / name);
   };
   add(base);
@@ -44,25 +44,25 @@ std::vector<fs::path> records(const std::string& cluster) {
 
 }  // namespace
 
-// Of a lease that began before the span, the part that lies in it.
+// Counts only the part of a lease that lies within the span.
 UsedShare share_of(const std::string& line, const std::string& user, std::int64_t from_s, std::int64_t to_s) {
   UsedShare share;
   const auto one = model::parse<model::EndedLease>(line);
   if (!one) return share;
-  const Resources& asked = one->resources;
+  const Resources& resources = one->resources;
   const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
   const double busy = seconds(one->used.figures.busy_ms), held = busy + seconds(one->used.figures.idle_ms);
   const auto end = static_cast<double>(one->end_s);
-  const double workers = std::max(asked.workers, 1u);
+  const double workers = std::max(resources.workers, 1u);
   const double within = std::min(end, static_cast<double>(to_s)) - std::max(end - held, static_cast<double>(from_s));
   if (held <= 0 || within <= 0) return share;
   share.user = user;
-  share.class_name = asked.class_name;
+  share.class_name = resources.class_name;
   share.mode = one->used.figures.held ? kReservation : kOffload;
   share.jobs = 1;
-  share.gpu_s = share.told_s = within * asked.gpus * workers;
+  share.gpu_s = share.told_s = within * resources.gpus * workers;
   share.busy_s = share.gpu_s * busy / held;
-  share.cpu_s = within * std::max(asked.cpus, 1u) * workers;
+  share.cpu_s = within * std::max(resources.cpus, 1u) * workers;
   return share;
 }
 

@@ -1,5 +1,5 @@
-// What this user's own leases held, from the records that pounced keeps in its state folders: all that is known where
-// Slurm has no accounting. Blocking (reads files). Thread: main.
+// The use of this user's own leases, from the records in pounced's state folders: the only source where Slurm has no
+// accounting. Blocking (reads files). Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace pounce::ctl {
 
 std::vector<UsedShare> own_usage(const std::string& cluster, std::int64_t from_s, std::int64_t to_s);
 
-// Of one line of such a record; within the span.
+// The share of one line of a record, within the span.
 UsedShare share_of(const std::string& line, const std::string& user, std::int64_t from_s, std::int64_t to_s);
 
 }  // namespace pounce::ctl

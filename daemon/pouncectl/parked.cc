@@ -1,4 +1,4 @@
-// pouncectl parked: the saved variables of this user's notebooks, a list of them and removing some.
+// pouncectl parked: lists and removes the saved variables of this user's notebooks.
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -40,7 +40,7 @@ Result<std::vector<ParkedRow>> chosen(const ParkedOptions& options, const std::v
   return parked_before(rows, std::time(nullptr) - *span);
 }
 
-// On standard error, so that standard output has what was asked for alone.
+// On standard error, so that standard output has only the result.
 bool agreed(const std::vector<ParkedRow>& rows) {
   std::cerr << parked_table(rows, std::time(nullptr)) << "Remove " << parked_sum(rows) << ", for good? [y/N] " << std::flush;
   std::string answer;
@@ -56,7 +56,7 @@ Result<void> remove(const ParkedFolder& folder, const std::string& id) {
   return failure(ErrorCode::kInternal, "not all files of " + *aside + " can be removed now", "pounced tries again within an hour; the state itself is gone.");
 }
 
-// Where there is no folder there are no rows.
+// Without a folder there are no rows.
 int remove_all(const std::optional<ParkedFolder>& folder, const std::vector<ParkedRow>& rows, bool json_wanted) {
   int code = kOk;
   json removed = json::array(), failed = json::array();

@@ -1,4 +1,4 @@
-// Saved variables of a notebook as `pouncectl parked` shows them, and which ones a person means. Pure. Thread: any.
+// A notebook's saved variables as `pouncectl parked` shows them, and the choice of rows by prefix. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ struct ParkedRow {
 
 std::string parked_table(const std::vector<ParkedRow>& rows, std::int64_t now_s);
 
-// Those whose ids begin so. kBadRequest names those there are.
+// The rows whose ids have one of these prefixes. kBadRequest lists the existing ids.
 Result<std::vector<ParkedRow>> parked_named(const std::vector<ParkedRow>& rows, const std::vector<std::string>& beginnings);
-// Those not used for so long. Of which nothing is known, are not among them.
+// The rows last used before `then_s`, without those of unknown use.
 std::vector<ParkedRow> parked_before(const std::vector<ParkedRow>& rows, std::int64_t then_s);
 
 std::string parked_sum(const std::vector<ParkedRow>& rows);  // "3 saved states, 412.0 MB"

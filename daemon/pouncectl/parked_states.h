@@ -1,4 +1,4 @@
-// The saved states of this user on this cluster, also when no pounced runs. Blocking. Thread: main.
+// This user's saved states on this cluster; needs no running pounced. Blocking. Thread: main.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace pounce::ctl {
 // nullopt: nothing was ever saved here.
 Result<std::optional<parked::ParkedFolder>> parked_folder();
 
-// The newest first; those of which nothing can be read too, with the reason.
+// Newest first; includes unreadable states with the reason.
 std::vector<ParkedRow> parked_rows(const parked::ParkedFolder& folder);
 
 }  // namespace pounce::ctl

@@ -1,4 +1,4 @@
-// pouncectl policy check, plan and export: what a policy file says, and what it would change. Nothing is written.
+// pouncectl policy check, plan and export: a policy file's content, and what it would change. Writes nothing.
 #include "pouncectl/policy_commands.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// pouncectl policy apply and rollback: the QoS in slurmdbd are changed, and what was there before is recorded.
+// pouncectl policy apply and rollback: change the QoS in slurmdbd and record the state before.
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -34,7 +34,7 @@ PolicyRecord record_of(const PolicyOptions& options, const QosFacts& facts, cons
   record.note = options.note;
   record.file = options.file;
   record.before = facts.qos;
-  record.after = facts.qos;  // as it is to be, until Slurm has said what it is
+  record.after = facts.qos;  // the intended state, until Slurm reports the real one
   for (const Qos& one : plan.write) {
     record.changed.push_back(one.name);
     std::erase_if(record.after, [&](const Qos& other) { return other.name == one.name; });
@@ -50,7 +50,7 @@ Error denied(const QosFacts& facts) {
           {}};
 }
 
-// Where it is not known what Slurm has done, the record stays, for a rollback.
+// Keeps the record for a rollback if the outcome is unknown.
 Error not_written(const PolicyRecord& record, const PolicyHistory& history, Error error) {
   if (error.code == ErrorCode::kOutcomeUnknown)
     error.remedy = "See what it is now: pouncectl policy plan; " + history.path(record) + " has the state before";
@@ -59,7 +59,7 @@ Error not_written(const PolicyRecord& record, const PolicyHistory& history, Erro
   return error;
 }
 
-// The way back is on disk before anything is changed.
+// Writes the state before to disk before it changes anything, so that a rollback is possible.
 Result<void> write(PolicyRecord& record, const PolicyHistory& history, const policy::Plan& plan) {
   if (const auto begun = history.begin(record); !begun) return begun;
   const auto written = ask_slurm(slurm::WriteQos{plan.write});
@@ -97,7 +97,7 @@ Error no_database() {
           "Set up slurmdbd; `pouncectl policy plan` lists what Slurm does not enforce until then.", {}};
 }
 
-// Those of the recorded state that the apply had changed; what it had made stays, jobs may have it.
+// The QoS that the apply changed, as they were. QoS that it created stay: jobs may use them.
 std::vector<Qos> to_restore(const PolicyRecord& record) {
   std::vector<Qos> wanted;
   for (const Qos& one : record.before)
@@ -142,7 +142,7 @@ int policy_rollback(const PolicyOptions& options, bool json) {
   PolicyReport todo;
   todo.cluster = facts->cluster;
   todo.plan = policy::plan(facts->qos, to_restore(*last));
-  todo.plan.left.clear();  // the others are not this rollback's business
+  todo.plan.left.clear();  // a rollback does not concern the other QoS
   return change(options, *facts, todo, last->number, made_then(*last), json);
 }
 

@@ -1,4 +1,4 @@
-// What the policy commands share. Thread: main.
+// Helpers of the policy commands. Thread: main.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace pounce::ctl {
 
-// One that somebody named, to look at.
+// Reads a policy that a user names, for reading only.
 Result<policy::Policy> read_policy_file(const std::string& path);
-// One that is acted on: others than root and this user cannot have written it.
+// Reads a policy to act on: only root and this user can have written it.
 Result<policy::Policy> read_trusted_policy(const std::string& path);
 
-// What others changed since, of the QoS that the policy names. Pure.
+// Changes that others have made since to QoS of the policy. Pure.
 std::vector<policy::RuleChange> drift_of(const PolicyRecord& last, const std::vector<Qos>& now,
                                          const std::vector<Qos>& wanted);
-// kBadRequest where Slurm would silently ignore a rule. Pure.
+// kBadRequest if Slurm would silently ignore a rule. Pure.
 Result<PolicyReport> report_on(const policy::Policy& policy, const QosFacts& facts,
                                const std::vector<PolicyRecord>& records);
 

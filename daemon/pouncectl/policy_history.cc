@@ -18,8 +18,8 @@
 namespace pounce::ctl {
 namespace {
 
-constexpr std::size_t kRecordBytes = 2 * policy::kMostPolicyBytes + (64 << 10);  // of a record: the QoS before and after
-constexpr mode_t kForAll = 0644;  // no umask: who may apply may be root with a narrow one, who wants to read is anyone
+constexpr std::size_t kRecordBytes = 2 * policy::kMostPolicyBytes + (64 << 10);  // per record: the QoS before and after
+constexpr mode_t kForAll = 0644;  // ignores the umask: root's may be narrow, and anyone may read the history
 
 tl::unexpected<Error> cannot(const std::string& what) {
   return failure(ErrorCode::kBadRequest, what + ": " + std::strerror(errno),
@@ -39,7 +39,7 @@ int number_of(const std::filesystem::path& path) {
 
 std::vector<int> numbers_in(const std::string& folder) {
   std::vector<int> numbers;
-  std::error_code none;  // no folder: nothing was applied yet
+  std::error_code none;  // a missing folder: nothing was applied yet
   for (const auto& entry : std::filesystem::directory_iterator(folder, none))
     if (const int number = number_of(entry.path()); number > 0) numbers.push_back(number);
   std::ranges::sort(numbers);
@@ -69,7 +69,7 @@ Result<std::vector<PolicyRecord>> PolicyHistory::read() const {
   return records;
 }
 
-// O_EXCL: of two who apply at once each has a record of its own.
+// O_EXCL gives each of two simultaneous applies its own record.
 Result<void> PolicyHistory::begin(PolicyRecord& record) const {
   std::error_code told_by_open;
   std::filesystem::create_directories(folder_, told_by_open);

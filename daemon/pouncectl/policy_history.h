@@ -1,6 +1,6 @@
-// What was applied, when and by whom, and what there was before: one file per apply or rollback, which anyone may read.
-// Written before Slurm is changed and again afterwards, so that there is a way back from a change that was cut off.
-// Thread: main.
+// The history of applies: what was changed, when, by which user, and the state before. One file per apply or
+// rollback, readable by all. Written before and after Slurm is changed, so that an interrupted change can be rolled
+// back. Thread: main.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@ namespace pounce::ctl {
 struct PolicyRecord {
   int number = 0;  // the file's name
   std::string when, who, note, file;
-  int undoes = 0;                    // a rollback: of this record
-  bool done = false;                 // Slurm has said so
+  int undoes = 0;                    // for a rollback: the record that it reverts
+  bool done = false;                 // confirmed by Slurm
   std::vector<std::string> changed;  // QoS
-  std::vector<Qos> before, after;    // all there were
+  std::vector<Qos> before, after;    // all QoS
 };
 
 class PolicyHistory {
  public:
   explicit PolicyHistory(std::string folder);
 
-  Result<std::vector<PolicyRecord>> read() const;  // the oldest first; none where there is no folder
-  Result<void> begin(PolicyRecord& record) const;  // gives it its number
+  Result<std::vector<PolicyRecord>> read() const;  // oldest first; empty without a folder
+  Result<void> begin(PolicyRecord& record) const;  // assigns its number
   Result<void> finish(const PolicyRecord& record) const;
   void forget(const PolicyRecord& record) const;  // nothing was changed
   std::string path(const PolicyRecord& record) const;

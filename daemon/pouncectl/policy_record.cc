@@ -1,4 +1,4 @@
-// A record of the history as text. The QoS are kept as policies are written, so that a state can be applied by hand.
+// A record of the history as text. QoS are in the form of a policy, so that a state can be applied by hand.
 #include <nlohmann/json.hpp>
 
 #include "model/json.h"
@@ -20,7 +20,7 @@ Result<std::vector<Qos>> qos_in(const json& document) {
 
 }  // namespace
 
-// What a user typed may not be UTF-8: replaced, never thrown over.
+// Replaces invalid UTF-8 of a user's text instead of throwing.
 std::string encode_record(const PolicyRecord& record) {
   const json document = {{"v", 1},
                          {"when", record.when},

@@ -1,4 +1,4 @@
-// What `pouncectl policy plan` and its relatives say, as a table for people and as a document for programs. Pure.
+// The output of `pouncectl policy plan`, apply and rollback: a table for people, a document for programs. Pure.
 // Thread: any.
 #pragma once
 
@@ -13,7 +13,7 @@ struct PolicyReport {
   std::string cluster;
   bool has_database = true;
   policy::Plan plan;
-  std::vector<policy::RuleChange> drift;  // what others changed since the last apply
+  std::vector<policy::RuleChange> drift;  // others' changes since the last apply
   std::string last_apply;                 // "2026-01-31T12:00:00Z by root"
   std::vector<std::string> not_enforced, missing_partitions;
 };

@@ -19,32 +19,32 @@ using nlohmann::json;
 using policy::cuda_from;
 using policy::mib_from;
 
-// False: the value is of another kind.
+// Returns false for a value of the wrong type.
 using Take = std::function<bool(const json&, Resources&)>;
 
 Take count(std::uint32_t Resources::*field) {
-  return [field](const json& value, Resources& asked) {
+  return [field](const json& value, Resources& resources) {
     if (!value.is_number_unsigned() || !std::in_range<std::uint32_t>(value.get<std::uint64_t>())) return false;
-    asked.*field = value.get<std::uint32_t>();
+    resources.*field = value.get<std::uint32_t>();
     return true;
   };
 }
 
 Take text(std::string Resources::*field) {
-  return [field](const json& value, Resources& asked) {
-    if (value.is_string()) asked.*field = value.get<std::string>();
+  return [field](const json& value, Resources& resources) {
+    if (value.is_string()) resources.*field = value.get<std::string>();
     if (!value.is_array()) return value.is_string();
     std::vector<std::string> list;  // in order of preference
     for (const json& one : value) {
       if (!one.is_string()) return false;
       list.push_back(one.get<std::string>());
     }
-    asked.*field = joined(list, ",");
+    resources.*field = joined(list, ",");
     return true;
   };
 }
 
-// ">=20GB" is "20GB": these are lower bounds.
+// ">=20GB" means "20GB": these are lower bounds.
 std::string bound(const json& value) {
   if (value.is_number()) return value.dump();
   std::string written = value.is_string() ? value.get<std::string>() : "";
@@ -53,29 +53,29 @@ std::string bound(const json& value) {
 }
 
 Take memory(std::uint64_t Resources::*field) {
-  return [field](const json& value, Resources& asked) {
+  return [field](const json& value, Resources& resources) {
     const auto mib = mib_from(bound(value));
-    asked.*field = mib.value_or(0);
+    resources.*field = mib.value_or(0);
     return mib.has_value();
   };
 }
 
-bool take_cuda(const json& value, Resources& asked) {
+bool take_cuda(const json& value, Resources& resources) {
   const auto version = cuda_from(bound(value));
-  asked.cuda = version.value_or(0);
+  resources.cuda = version.value_or(0);
   return version.has_value();
 }
 
-bool take_time(const json& value, Resources& asked) {
+bool take_time(const json& value, Resources& resources) {
   const auto seconds = value.is_string() ? time_limit_s(value.get<std::string>()) : std::nullopt;
   if (!seconds || *seconds > std::chrono::seconds(kMostTime).count()) return false;
-  asked.time = std::chrono::minutes(static_cast<std::int64_t>(std::ceil(*seconds / 60)));
+  resources.time = std::chrono::minutes(static_cast<std::int64_t>(std::ceil(*seconds / 60)));
   return true;
 }
 
-bool take_slurm(const json& value, Resources& asked) {
+bool take_slurm(const json& value, Resources& resources) {
   if (!value.is_object()) return false;
-  for (const auto& [name, one] : value.items()) asked.slurm[name] = one.is_string() ? one.get<std::string>() : one.dump();
+  for (const auto& [name, one] : value.items()) resources.slurm[name] = one.is_string() ? one.get<std::string>() : one.dump();
   return true;
 }
 
@@ -100,7 +100,7 @@ Result<Resources> request_from(const std::string& text) {
   const auto document = json::parse(text, nullptr, false);
   if (!document.is_object())
     return failure(ErrorCode::kBadRequest, "the request is no JSON object", "Write it as {\"gpus\": 1, \"time\": \"20min\"}.");
-  Resources asked;
+  Resources resources;
   for (const auto& [name, value] : document.items()) {
     std::vector<std::string> names;
     for (const auto& [word, take] : words()) names.push_back(word);
@@ -108,13 +108,13 @@ Result<Resources> request_from(const std::string& text) {
     if (known == words().end())
       return failure(ErrorCode::kBadRequest,
                      "a request has no \"" + name + "\"; did you mean \"" + policy::nearest(name, names) + "\"?");
-    if (!known->second(value, asked))
+    if (!known->second(value, resources))
       return failure(ErrorCode::kBadRequest, "the request's \"" + name + "\" cannot be " + value.dump());
   }
-  const bool needs_gpu = !asked.gpu_type.empty() || asked.gpu_memory_mib > 0 || asked.cuda > 0;
-  if (needs_gpu && !document.contains("gpus")) asked.gpus = 1;
-  if (const auto possible = check_bounds(asked); !possible) return failure(possible.error());
-  return asked;
+  const bool needs_gpu = !resources.gpu_type.empty() || resources.gpu_memory_mib > 0 || resources.cuda > 0;
+  if (needs_gpu && !document.contains("gpus")) resources.gpus = 1;
+  if (const auto possible = check_bounds(resources); !possible) return failure(possible.error());
+  return resources;
 }
 
 }  // namespace pounce::ctl

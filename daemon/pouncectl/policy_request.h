@@ -1,4 +1,4 @@
-// A request as a JSON object, in the words of Client.options. Pure. Thread: any.
+// Parses a request from JSON with the keys of Client.options. Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pounce::ctl {
 
-// {"gpus": 1, "gpu_type": ["a100", "v100"], "gpu_memory": ">=20GB", "time": "20min"}. kBadRequest names what is wrong.
+// {"gpus": 1, "gpu_type": ["a100", "v100"], "gpu_memory": ">=20GB", "time": "20min"}. kBadRequest names the fault.
 Result<Resources> request_from(const std::string& text);
 
 }  // namespace pounce::ctl

@@ -1,4 +1,4 @@
-// pouncectl policy simulate: a day under a policy, in virtual time, with the lease core that pounced runs.
+// pouncectl policy simulate: a day under a policy in virtual time, with pounced's lease core.
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>

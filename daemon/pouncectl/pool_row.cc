@@ -6,7 +6,7 @@
 namespace pounce::ctl {
 namespace {
 
-// Of those that wait the one that Slurm says most of.
+// The reason of the first waiting lease that has one.
 std::string why_they_wait(const std::vector<const LeaseRow*>& waiting) {
   const auto said = std::ranges::find_if(waiting, [](const LeaseRow* row) { return !why(*row).empty(); });
   return said == waiting.end() ? "" : ": " + why(**said);

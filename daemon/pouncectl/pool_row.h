@@ -1,4 +1,4 @@
-// The leases of one pool as one row: how many of its workers are there, on how many nodes, and why the others are not. Pure.
+// A pool's leases as one row: the number of its workers and nodes, and why the other workers wait. Pure.
 // Thread: any.
 #pragma once
 
@@ -15,7 +15,7 @@ struct PoolRow {
 };
 
 bool is_pool(const LeaseRow& row);
-// Of each notebook each pool, in the order of their first leases.
+// Every pool of every notebook, in the order of their first leases.
 std::vector<PoolRow> pool_rows(const std::vector<LeaseRow>& rows);
 // "7 of 16 workers, 3 nodes, 5 wait: the class runs 7 of your jobs".
 std::string line_of(const PoolRow& pool);

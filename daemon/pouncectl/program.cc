@@ -7,7 +7,7 @@
 namespace pounce::ctl {
 
 std::string own_folder() {
-  std::error_code ignored;  // without /proc a program's name alone is looked up by exec, and fails there with a clear error
+  std::error_code ignored;  // without /proc exec gets the bare name and fails with a clear error
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
 }
 

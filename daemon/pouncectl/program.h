@@ -1,4 +1,4 @@
-// Asking another program. Thread: main.
+// Runs other programs and reads their output. Thread: main.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace pounce::ctl {
 
-std::string own_folder();  // where this program lies
+std::string own_folder();  // the folder of this program
 
-// A sibling program of this one: pounced, pounce-slurm.
+// The path of a program in the same folder: pounced, pounce-slurm.
 std::string sibling(const std::string& program);
 
-// What it writes to standard output; with_errors: and to standard error. Empty when it could not run.
+// Its standard output; with_errors: and standard error. Empty if it could not run.
 std::string output_of(const std::vector<std::string>& argv, bool with_errors = false);
 
 }  // namespace pounce::ctl

@@ -8,9 +8,9 @@
 namespace pounce::ctl {
 namespace {
 
-// Says what it finds in one line of JSON; a pounce that is not ours has no _core. The folder where somebody
-// stands comes where a notebook has it: another pounce there is found, and a file named as a module of the library is not
-// taken for that.
+// Prints its findings as one line of JSON; a foreign pounce has no _core. The current folder is at the place in
+// sys.path that it has in a notebook: another pounce there is found, and a file with the name of a standard module
+// does not replace that module.
 constexpr char kPythonScript[] = R"(
 import sys
 sys.path[:] = filter(None, sys.path)

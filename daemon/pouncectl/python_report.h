@@ -1,4 +1,4 @@
-// What a Python says of the pounce in it. Thread: main; blocks as that Python does.
+// Asks a Python about its pounce. Thread: main; blocks until that Python ends.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,10 +6,10 @@
 
 namespace pounce::ctl {
 
-std::string python_of(const std::string& named);  // empty: the one beside this program, else that of PATH
+std::string python_of(const std::string& named);  // empty: the one beside this program, else the first on PATH
 
-// {"python": "3.11.2", "version": of pounce, "openssl": that _core loads, "cloudpickle", "file", "ours", "trouble"}, texts
-// all of them; no object where there is no such Python.
+// {"python": "3.11.2", "version": of pounce, "openssl": that _core loads, "cloudpickle", "file", "ours", "trouble"},
+// all texts; not an object if there is no such Python.
 nlohmann::json python_report(const std::string& python);
 
 }  // namespace pounce::ctl

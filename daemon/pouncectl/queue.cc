@@ -1,4 +1,4 @@
-// pouncectl queue: this user's jobs of pounce as Slurm shows them now.
+// pouncectl queue: this user's jobs of pounce in Slurm's queue.
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>

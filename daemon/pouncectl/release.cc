@@ -1,4 +1,4 @@
-// pouncectl release and cancel: leases are given back, when idle or now; one and the same request to the daemon.
+// pouncectl release and cancel: give leases back, when idle or now, by the same request to the daemon.
 #include <iostream>
 #include <nlohmann/json.hpp>
 

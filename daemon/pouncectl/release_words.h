@@ -1,4 +1,4 @@
-// What became of one lease, in a user's words. Pure. Thread: any.
+// The outcome of a release in words. Pure. Thread: any.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// pouncectl run: a program in a lease. The client is Python's (pounce.run_command), so this process becomes it: signals and the
-// exit code need no way of their own.
+// pouncectl run: runs a program in a lease. The client is Python's (pounce.run_command), and this process execs it,
+// so that signals and the exit code need no forwarding.
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace pounce::ctl {
 namespace {
 
-// That of the environment which this program belongs to, else the user's.
+// The Python of this program's environment, else the user's.
 std::string python_here() {
   std::error_code none;
   for (const char* name : {"python", "python3"})
@@ -21,7 +21,7 @@ std::string python_here() {
   return "python3";
 }
 
-// Without the folder where somebody stands: a queue.py there is theirs, and not ours to import.
+// Leaves the current folder out of sys.path: a queue.py there must not be imported.
 constexpr char kProgram[] = "import sys; del sys.path[0]; from pounce.run_command import main; sys.exit(main(sys.argv[1:]))";
 
 }  // namespace

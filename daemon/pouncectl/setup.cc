@@ -1,5 +1,5 @@
-// pouncectl setup: a pounce-slurm for the Slurm of this machine, found or built, and then what the doctor says.
-// pouncectl rebuild: it alone, built in any case.
+// pouncectl setup: finds or builds a pounce-slurm for this machine's Slurm, then runs the doctor.
+// pouncectl rebuild: always builds it, and runs no doctor.
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// "… (API 38.0.0, built for 22.5.8)" -> 38; 0: there is none, or it does not load.
+// "… (API 38.0.0, built for 22.5.8)" -> 38; 0: no pounce-slurm, or it does not load.
 int number_that_answers() {
   const auto said = ask_slurm(slurm::AskVersion{});
   constexpr std::string_view kKey = "(API ";

@@ -50,7 +50,7 @@ void add_libraries_below(const fs::path& prefix, std::vector<fs::path>& folders)
   folders.push_back(prefix / "lib");
 }
 
-// The folder that Slurm was installed into, by where its commands are; their links are followed.
+// Slurm's installation folder, found by its commands; symbolic links are followed.
 fs::path prefix_of_commands() {
   for (const char* command : {"scontrol", "sinfo", "squeue", "sbatch"}) {
     std::error_code gone;
@@ -72,7 +72,7 @@ std::vector<fs::path> library_folders(const std::string& named) {
   return folders;
 }
 
-// The newest of a folder.
+// The newest library in a folder.
 SlurmLibrary library_in(const fs::path& folder) {
   SlurmLibrary newest;
   std::error_code unreadable;
@@ -85,7 +85,7 @@ SlurmLibrary library_in(const fs::path& folder) {
 
 std::string major_and_minor(std::string_view release) { return std::string(release.substr(0, release.rfind('.'))); }
 
-// "22.05.8": two digits, two digits, one or two.
+// Matches "22.05.8": two digits, two digits, one or two digits.
 bool is_release(std::string_view word) {
   if (word.size() < 7 || word.size() > 8 || word[2] != '.' || word[5] != '.') return false;
   for (std::size_t i = 0; i < word.size(); ++i)

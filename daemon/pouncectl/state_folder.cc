@@ -10,11 +10,11 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The state folder whose log was written last, of all instances of all clusters below `base`.
+// The state folder below `base` with the newest log, among all instances of all clusters.
 fs::path newest_below(const fs::path& base) {
   fs::path newest;
   fs::file_time_type when{};
-  std::error_code hidden;  // what cannot be looked at has no log for us
+  std::error_code hidden;  // an unreadable folder has no log for us
   for (const auto& cluster : fs::directory_iterator(base, hidden))
     for (const auto& instance : fs::directory_iterator(cluster, hidden)) {
       const auto written = fs::last_write_time(instance.path() / "pounced.log", hidden);

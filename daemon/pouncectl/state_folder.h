@@ -1,4 +1,4 @@
-// Where this machine's pounced keeps its files, also when none runs. Blocking: asks the program. Thread: main.
+// The folder of this machine's pounced, running or not. Blocking: runs pounced to ask it. Thread: main.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace pounce::ctl {
 
-// Of this instance's last daemon, or (after a reboot) of the newest instance beside it.
+// That of this instance's last daemon or, after a reboot, of the newest instance beside it.
 Result<std::filesystem::path> state_folder();
 
 }  // namespace pounce::ctl

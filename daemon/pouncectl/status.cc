@@ -1,4 +1,4 @@
-// pouncectl status: the daemon of this instance, its notebooks, its workers, and what waits and why.
+// pouncectl status: this instance's daemon, its notebooks and workers, and why leases wait.
 #include <unistd.h>
 
 #include <ctime>
@@ -19,7 +19,7 @@ namespace {
 bool serves(const LeaseRow& row) { return row.state == "idle" || row.state == "busy"; }
 bool waits(const LeaseRow& row) { return row.waiting > 0 && !serves(row); }
 
-std::string with_class(const Resources& asked) { return asks(asked) + (asked.class_name.empty() ? "" : " of " + asked.class_name); }
+std::string with_class(const Resources& resources) { return asks(resources) + (resources.class_name.empty() ? "" : " of " + resources.class_name); }
 
 std::string line_of(const LeaseRow& row) {
   std::string line = "  " + short_id(row.lease) + "  " + with_class(row.resources) + ", " + row.state + " for " + in_words(row.state_s);

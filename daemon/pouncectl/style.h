@@ -1,4 +1,4 @@
-// Colours, only on a terminal and only where the user has not said NO_COLOR. Thread: main.
+// Colours, only on a terminal and only without NO_COLOR. Thread: main.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace pounce::ctl {
 
 enum class Colour { kRed, kGreen, kYellow, kBold };
 
-// stream: STDOUT_FILENO or STDERR_FILENO, where the text will be written.
+// stream: the text's destination, STDOUT_FILENO or STDERR_FILENO.
 std::string coloured(Colour colour, std::string_view text, int stream);
 
 }  // namespace pounce::ctl

@@ -1,4 +1,4 @@
-// A span of time as people write it behind an option. Pure. Thread: any.
+// A time span in an option of the command line. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>

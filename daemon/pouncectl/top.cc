@@ -1,4 +1,4 @@
-// pouncectl top: who holds what of the cluster now, which GPUs are free, and how much waits.
+// pouncectl top: the cluster's running jobs, free GPUs, and queue.
 #include <unistd.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of this machine's daemon, where one runs: Slurm does not know what a worker does.
+// From this machine's daemon, if one runs: Slurm does not know whether a worker is busy.
 LeaseStates own_states() {
   LeaseStates states;
   const auto status = ask_status();

@@ -11,7 +11,7 @@ namespace {
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* below : app.get_subcommands(nullptr))
-    if (!below->get_name().empty()) names.push_back(below->get_name());  // without a name: a group of options
+    if (!below->get_name().empty()) names.push_back(below->get_name());  // a nameless one is a group of options
   return names;
 }
 
@@ -48,7 +48,7 @@ std::string unknown_word(const CLI::App& app, const std::vector<std::string>& wo
   std::string path = "pouncectl", below;
   for (const std::string& word : words) {
     const auto names = commands_of(*command);
-    if (names.empty()) break;  // what follows is the command's own
+    if (names.empty()) break;  // the rest are the command's own arguments
     if (word.starts_with('-')) continue;
     if (std::ranges::count(names, word) == 0)
       return sentence("there is no command '" + below + word + "'", meant_word(word, names),

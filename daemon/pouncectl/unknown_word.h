@@ -1,4 +1,4 @@
-// What to say of a command line that names a command or an option that is not there. Pure. Thread: any.
+// The message for an unknown command or option on the command line. Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ class App;
 
 namespace pounce::ctl {
 
-// After a parse of `words`, the arguments behind the program's name, has failed. Two lines, the fault and where to look;
-// empty: all that it names is there.
+// Call it after a failed parse of `words`, the arguments after the program's name. Two lines, the fault and where to
+// look; empty: all names are known.
 std::string unknown_word(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace pounce::ctl

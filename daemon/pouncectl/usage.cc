@@ -1,4 +1,4 @@
-// pouncectl usage: what was held, by class, by user and by how it was held, and how much of it computed.
+// pouncectl usage: the use by class, user and mode, and how much of it computed.
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ json as_json(const UsageFacts& facts, const std::vector<std::string>& by) {
   return document;
 }
 
-// What would make the figures whole, where they are not.
+// How an admin can complete incomplete figures.
 void print_gaps(const UsageFacts& facts) {
   if (!facts.has_database)
     std::cout << "This Slurm has no slurmdbd: only your own leases are known here, from pounce's own records.\n"

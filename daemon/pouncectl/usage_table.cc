@@ -21,7 +21,7 @@ std::string hours(double seconds) {
 
 std::string percent(double part, double whole) { return std::to_string(std::lround(100 * part / whole)) + " %"; }
 
-// Of what is known; how much that is, where it is not all. "said": by the jobs, and not measured.
+// The busy part of the known GPU time, and the known part if it is not all. "said": reported by jobs, not measured.
 std::string busy(const UsedShare& share) {
   if (share.told_s <= 0) return {};
   const std::string words = percent(share.busy_s, share.told_s) + (share.said_s > 0 ? " said" : "");

@@ -1,4 +1,4 @@
-// pouncectl report: what leases used of what they asked for, with a suggestion; those that ended lately too.
+// pouncectl report: the use of each lease's resources with a suggestion, including leases that ended lately.
 #include <algorithm>
 #include <iostream>
 
@@ -15,17 +15,17 @@
 namespace pounce::ctl {
 namespace {
 
-// One shape for those that live and those that ended.
+// The same row for live and for ended leases.
 struct Report {
   std::string lease;
   std::uint32_t job = 0;
   bool ended = false;
-  Resources asked;
+  Resources resources;
   model::Used used;
 
   static constexpr auto fields() {
     return table(field("lease", &Report::lease), field("job", &Report::job), field("ended", &Report::ended),
-                 field("asked", &Report::asked), part(&Report::used));
+                 field("asked", &Report::resources), part(&Report::used));
   }
 };
 
@@ -42,7 +42,7 @@ bool is_meant(const Report& one, const std::vector<std::string>& beginnings) {
          std::ranges::any_of(beginnings, [&](const std::string& begin) { return one.lease.starts_with(begin); });
 }
 
-// "71 %, 3 GiB of 80 GiB"; a dash where no driver tells.
+// "71 %, 3 GiB of 80 GiB"; a dash without a driver's report.
 std::string of_gpus(const model::JobFigures& figures) {
   std::string words = figures.gpu_percent >= 0 ? std::to_string(figures.gpu_percent) + " %" : "";
   if (figures.gpu_memory_total_mib > 0)
@@ -56,7 +56,7 @@ std::string table_of(const std::vector<Report>& reports) {
   const auto time = [](std::int64_t ms) { return in_words(static_cast<double>(ms) / 1000); };
   for (const Report& one : reports) {
     const model::JobFigures& figures = one.used.figures;
-    cells.push_back({short_id(one.lease), one.asked.class_name, std::to_string(one.job), one.ended ? "ended" : "holds",
+    cells.push_back({short_id(one.lease), one.resources.class_name, std::to_string(one.job), one.ended ? "ended" : "holds",
                      time(figures.busy_ms), time(figures.idle_ms), time(figures.cpu_ms),
                      messages::memory_words(figures.memory_peak_mib), of_gpus(figures), one.used.suggestion});
   }

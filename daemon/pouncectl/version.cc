@@ -1,5 +1,5 @@
-// pouncectl version: pounce's, and those of all that it has loaded. The library that Python has loaded for bulk data is Python's
-// to tell, and libslurm is pounce-slurm's.
+// pouncectl version: the versions of pounce and of all its libraries. Python reports the library for bulk data that
+// it has loaded, and pounce-slurm reports libslurm.
 #include <gnu/libc-version.h>
 
 #include <iostream>

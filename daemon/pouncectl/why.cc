@@ -1,4 +1,4 @@
-// pouncectl why: what waits, in words, with the limit's numbers, the place in line and the expected start.
+// pouncectl why: why leases wait, with the limit's numbers, the place in line and the expected start.
 #include <chrono>
 #include <ctime>
 #include <iostream>
@@ -17,11 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMostAsked = 5;  // each is two questions to Slurm
+constexpr int kMostQueries = 5;  // each queries Slurm twice
 
 bool waits(const LeaseRow& row) { return row.state == "wanted" || row.state == "submitting" || row.state == "queued"; }
 
-// What it could ask for instead; nothing where Slurm does not say what there is.
+// Alternatives to the request; empty if Slurm does not tell its classes.
 std::vector<Choice> choices_of(const LeaseRow& row) {
   const auto daemon = find_daemon();
   if (!daemon) return {};
@@ -58,7 +58,7 @@ std::string instead_of(const Choice& choice) {
   return choice.kind == "class" ? "in class " + choice.resources.class_name : "with GPU " + choice.option;
 }
 
-// A line for each that a user could ask for now.
+// One line per alternative.
 std::string lines_of(const LeaseRow& row, const std::vector<Choice>& choices) {
   std::string lines;
   if (row.wait.eta.known()) lines += printable(short_id(row.lease) + "  its start is estimated from " + row.wait.eta.basis) + "\n";
@@ -85,7 +85,7 @@ int explain(const std::vector<std::string>& leases, bool json_wanted) {
   const auto status = ask_status();
   if (!status) return report(status.error(), json_wanted);
   std::vector<LeaseRow> rows = lease_rows(*status);
-  int asked_of_slurm = 0;
+  int queries = 0;
   if (leases.empty()) {
     std::erase_if(rows, [](const LeaseRow& row) { return !waits(row); });
   } else {
@@ -96,8 +96,8 @@ int explain(const std::vector<std::string>& leases, bool json_wanted) {
   json document = {{"leases", json::array()}};
   std::string choices;
   for (const LeaseRow& row : rows) {
-    const auto others = row.state == "queued" && asked_of_slurm < kMostAsked ? choices_of(row) : std::vector<Choice>{};
-    if (row.state == "queued") ++asked_of_slurm;
+    const auto others = row.state == "queued" && queries < kMostQueries ? choices_of(row) : std::vector<Choice>{};
+    if (row.state == "queued") ++queries;
     document["leases"].push_back(as_json(row, others));
     choices += lines_of(row, others);
   }

@@ -14,7 +14,7 @@ namespace pounce::daemon {
 namespace {
 
 const std::string kIpc = "ipc://";
-constexpr int kInLine = 256;  // connections that wait to be accepted: the kernel's line
+constexpr int kInLine = 256;  // the kernel's queue of connections that wait to be accepted
 
 ProofChecker::Verify verifier(const protocol::EndpointFile& endpoint) {
   if (endpoint.proof == "munge")
@@ -53,17 +53,17 @@ Result<std::unique_ptr<Daemon>> Daemon::open(transport::EventLoop& loop, const S
   return self;
 }
 
-// The order of the end: nobody finds us, nobody comes in, nobody is heard, then the rest. Leases are not touched: their
-// workers wait for the next daemon.
+// Shutdown order: clients no longer find us, peers no longer connect, messages are no longer read, then the rest
+// ends. Leases are not touched: their workers wait for the next daemon.
 Daemon::~Daemon() {
-  withdraw_endpoint(setup_.folders.endpoint(), endpoint_);  // 1. not found any more
+  withdraw_endpoint(setup_.folders.endpoint(), endpoint_);  // 1. clients no longer find us
   listeners_.clear();  // 2. no new peer
   handshake_.reset();
   if (checker_) loop_.unwatch(proof_watch_);
   checker_.reset();  // 3. the proof thread
-  control_.reset();  // 4. no message; every peer notices
+  control_.reset();  // 4. no more messages; every peer notices
   loop_.unwatch(zap_watch_);
-  service_.reset();  // 5. the core, those who speak for it; what was written stays
+  service_.reset();  // 5. the core and its handlers; the files stay
   context_.reset();  // 6. ZeroMQ's thread
 }
 
@@ -77,7 +77,7 @@ void Daemon::choose_proof() {
                facts_.version);
 }
 
-// One address, never all of them: a handshake endpoint stands only where somebody is expected.
+// One address, never all interfaces: the handshake endpoint listens only where peers are expected.
 Result<std::string> Daemon::address() const {
   if (setup_.launcher == LauncherKind::kLocal && setup_.config.local_nodes.empty()) return std::string("127.0.0.1");
   if (!setup_.config.advertise_address.empty()) return setup_.config.advertise_address;
@@ -88,8 +88,10 @@ Result<std::string> Daemon::address() const {
 Result<void> Daemon::open_sockets() {
   const std::string runtime = setup_.folders.runtime;
   const std::string handshake = runtime + "/handshake", control = runtime + "/control";
-  const std::string handshake_inside = runtime + "/hs_tcp", control_inside = runtime + "/ctl_tcp";  // behind the listeners
-  for (const std::string& path : {handshake, control, handshake_inside, control_inside}) ::unlink(path.c_str());  // of a previous instance that died
+  // These two are behind the listeners.
+  const std::string handshake_inside = runtime + "/hs_tcp", control_inside = runtime + "/ctl_tcp";
+  // A previous instance that died may have left its sockets.
+  for (const std::string& path : {handshake, control, handshake_inside, control_inside}) ::unlink(path.c_str());
   context_ = std::make_unique<transport::Context>();
   zap_watch_ = loop_.watch_socket(context_->zap_handle(), [this] { context_->service_zap(); });
   checker_ = std::make_unique<ProofChecker>(verifier(endpoint_));
@@ -119,7 +121,7 @@ Result<void> Daemon::open_sockets() {
   return {};
 }
 
-// Its endpoint.
+// Returns the listener's endpoint.
 Result<std::string> Daemon::listen(const std::string& name, ListenerBounds bounds, const std::string& inside) {
   const auto host = address();
   if (!host) return failure(host.error());

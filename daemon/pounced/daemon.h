@@ -1,5 +1,6 @@
-// The daemon put together: the service, and the sockets by which peers reach it. It builds and connects, and decides
-// nothing. Members stand in the order in which they are made; they go in the reverse order. Thread: loop.
+// Assembles the daemon: the service and the sockets through which peers reach it. It only wires parts together and
+// makes no decisions. Members are declared in the order of construction, so they are destroyed in reverse.
+// Thread: loop.
 #pragma once
 
 #include <memory>
@@ -23,17 +24,17 @@ namespace pounce::daemon {
 
 class Daemon {
  public:
-  // facts: what the launcher told before.
+  // facts: the launcher's earlier answer.
   static Result<std::unique_ptr<Daemon>> open(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts,
                                              launch::Launcher& launcher);
   ~Daemon();
 
-  // Publishes the endpoint and starts the core: from here on clients and workers come.
+  // Publishes the endpoint and starts the core. From then on clients and workers connect.
   Result<void> start();
 
-  lease::Defaults times() const;  // that the site's policy and the user's configuration make, as they are now
+  lease::Defaults times() const;  // from the site's policy and the user's configuration as they are now
 
-  // Its files and its clients (service.h).
+  // See Service::look_after().
   void look_after() { service_->look_after(); }
 
  private:

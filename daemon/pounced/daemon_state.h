@@ -1,5 +1,5 @@
-// What the daemon itself must remember beside the core: who said what about itself, so that the core's orders, which
-// speak in ids, can be carried out. Plain data. Thread: loop.
+// State that the daemon keeps beside the core: what each peer reported about itself. The core's orders name peers by
+// id only; this state lets the daemon carry them out. Plain data. Thread: loop.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ namespace pounce::daemon {
 struct ClientFacts {
   protocol::OpenSession opened;
   std::map<RequestId, Resources> requests;  // of its last demand
-  bool detached = false;                    // a task with a name: whoever submitted it may have gone
+  bool detached = false;                    // a task with a name; its client may have gone
 };
 
 struct Interpreter {

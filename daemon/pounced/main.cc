@@ -1,5 +1,5 @@
-// pounced: the scheduler daemon of one user on one machine. This file knows the words of the command line; ensure.cc
-// and serve.cc do what they say.
+// pounced: the scheduler daemon of one user on one machine. This file parses the command line; ensure.cc, serve.cc
+// and where.cc implement the subcommands.
 #include <CLI/CLI.hpp>
 #include <iostream>
 

@@ -20,7 +20,7 @@ policy::Who this_user() {
   return {home_folder(), entry != nullptr ? entry->pw_name : std::to_string(::geteuid())};
 }
 
-// The site's policy is for its cluster: this machine's own processes have none.
+// The site's policy applies to its cluster only; the local launcher has none.
 SitePolicy site_policy(const Setup& setup) {
   return setup.launcher == LauncherKind::kSlurm ? SitePolicy(setup.config.policy) : SitePolicy("", "");
 }
@@ -62,7 +62,7 @@ Result<void> Service::open_journal() {
 }
 
 void Service::look_after() {
-  if (journal_->mend()) spdlog::warn("the journal had been removed: it is written anew, with the leases that are open");
+  if (journal_->repair()) spdlog::warn("the journal had been removed: it is written anew, with the leases that are open");
   clients_->forget_the_gone();
 }
 

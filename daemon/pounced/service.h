@@ -1,7 +1,7 @@
-// The daemon behind authentication: the core and everything around it, from the frames of peers whose keys are known to
-// the questions for the launcher. It has no socket, so that a test can be its peers (tests/daemon_fuzzer). It builds and
-// connects, and decides nothing. Members stand in the order in which they are made; they go in the reverse order.
-// Thread: loop.
+// The part of the daemon behind authentication: the core and everything around it, from the frames of authenticated
+// peers to the questions for the launcher. It has no socket, so a test can play its peers (tests/daemon_fuzzer). It
+// only wires parts together and makes no decisions. Members are declared in the order of construction, so they are
+// destroyed in reverse. Thread: loop.
 #pragma once
 
 #include <functional>
@@ -33,21 +33,21 @@ namespace pounce::daemon {
 
 class Service {
  public:
-  // What only who has the sockets knows.
+  // The parts that only the owner of the sockets can provide.
   struct Network {
     protocol::EndpointFile endpoint;  // by which workers find this daemon
     ControlChannel::SendFrame send;
     std::function<std::vector<model::ListenerRow>()> listeners;
   };
 
-  // Takes over the journals. facts: what the launcher told before.
+  // Takes over the journals. facts: the launcher's earlier answer.
   static Result<std::unique_ptr<Service>> open(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts,
                                                launch::Launcher& launcher);
 
-  void connect(Network network);  // then frames may come
-  void start();                   // the core, and what it remembers
+  void connect(Network network);  // frames may arrive afterwards
+  void start();                   // starts the core with the journal's records
 
-  // The journal may have been removed, and clients may have died. Called now and then, only while the lock is ours.
+  // Rewrites a removed journal and forgets clients that died. Called periodically, only while the lock is ours.
   void look_after();
 
   ControlChannel& control() { return control_; }
@@ -78,7 +78,7 @@ class Service {
   Network network_;
   ControlChannel control_{state_.peers};
   std::vector<PreviousInstance> previous_instances_;
-  std::vector<lease::JournalRecord> remembered_;  // until start() tells them
+  std::vector<lease::JournalRecord> remembered_;  // until start() passes them to the core
   std::optional<Journal> journal_;
   WaitLog waits_;
   std::unique_ptr<CoreDriver> driver_;

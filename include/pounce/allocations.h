@@ -1,5 +1,5 @@
-// Who holds what of a cluster now, and what was used of it before: everybody's, as far as the batch system shows it.
-// Values only. Thread: any.
+// The current allocations of a cluster and its past use: all users', as far as the batch system shows them. Values
+// only. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace pounce {
 
-// A job that runs, or several that wait alike.
+// One running job, or several jobs that wait alike.
 struct AllocatedJob {
   std::uint32_t job = 0, cpus = 0, nodes = 0;
   std::string user, class_name, name, node, reason;
-  std::string lease;  // of a job of pounce; empty: another job
+  std::string lease;  // for a job of pounce; empty: any other job
   bool running = false, batch = false;
-  std::map<std::string, std::uint32_t> gpus;  // by type; of one that waits: as asked
-  std::uint32_t count = 1;                            // that wait: of one class, for one reason, each for those GPUs
-  std::int64_t submit_s = 0, start_s = 0, end_s = 0;  // unix; of several the first; end: by its time limit, 0: none
+  std::map<std::string, std::uint32_t> gpus;  // by type; a waiting job's are the requested ones
+  std::uint32_t count = 1;                            // waiting jobs of one class, with one reason, each for those GPUs
+  std::int64_t submit_s = 0, start_s = 0, end_s = 0;  // unix; of several the earliest; end: by the time limit, 0: none
 
   static constexpr auto fields() {
     return table(field("job", &AllocatedJob::job),
@@ -44,7 +44,7 @@ struct AllocatedJob {
 
 struct Allocations {
   std::string cluster;
-  bool hides_others = false;  // Slurm shows people their own jobs only (PrivateData)
+  bool hides_others = false;  // Slurm shows users their own jobs only (PrivateData)
   std::vector<AllocatedJob> jobs;
   std::vector<GpuUse> gpus;
 
@@ -56,17 +56,17 @@ struct Allocations {
   }
 };
 
-// How a job came to hold its GPUs.
+// The mode in which a job holds its GPUs.
 inline constexpr char kOffload[] = "offload", kBatch[] = "batch", kReservation[] = "reservation";
 
-// What one user's jobs of one class and mode have held within a span of time.
+// The use by one user's jobs of one class and mode within a span of time.
 struct UsedShare {
   std::string user, class_name, mode;
   std::uint64_t jobs = 0;
   double gpu_s = 0, cpu_s = 0;  // held: GPUs (CPUs) times seconds
-  double told_s = 0;            // of gpu_s: those of which it is known what was done with them
-  double busy_s = 0;            // of told_s: computing
-  double said_s = 0;            // of told_s: those of which only the jobs' own comments tell, which their users can write
+  double told_s = 0;            // the part of gpu_s with known use
+  double busy_s = 0;            // the part of told_s spent computing
+  double said_s = 0;            // the part of told_s known only from job comments, which users can write
 
   static constexpr auto fields() {
     return table(field("user", &UsedShare::user),
@@ -84,10 +84,10 @@ struct UsedShare {
 struct UsageFacts {
   std::string cluster;
   std::int64_t from_s = 0, to_s = 0;  // unix
-  bool has_database = false;          // slurmdbd: without it nothing below is known
+  bool has_database = false;          // slurmdbd exists; without it nothing below is known
   bool counts_gpus = false;           // AccountingStorageTRES has gres/gpu
-  bool counts_gpu_use = false;        // and gres/gpuutil: which needs NVML on the nodes
-  bool keeps_comments = true;         // false: jobs of pounce without the comment that tells what became of their time
+  bool counts_gpu_use = false;        // AccountingStorageTRES has gres/gpuutil, which needs NVML on the nodes
+  bool keeps_comments = true;         // false: jobs of pounce lack the comment that tells their use
   std::vector<UsedShare> shares;
 
   static constexpr auto fields() {

@@ -1,5 +1,5 @@
-// Why something is as it is, or ended as it did: a code and its numbers. The core, the wire, the journal and the status
-// document carry this; src/messages makes a sentence of it where a user reads it. Nobody looks at a sentence. Thread: any.
+// Why something is in its state, or ended: a code and its numbers. The core, the wire, the journal and the status
+// document carry causes; src/messages turns them into sentences for users. No code parses a sentence. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 
 namespace pounce {
 
-// X(enumerator, word). Its arguments stand behind it; src/messages/sentence.cc has its sentence.
+// X(enumerator, word), with its arguments in the comment; src/messages/sentence.cc has its sentence.
 #define POUNCE_CAUSES(X)                                                                   \
   X(kNone, "none")                                                                         \
-  X(kSaid, "said")                              /* said: of somebody outside of pounce */  \
+  X(kSaid, "said")                              /* said: from outside of pounce */         \
   /* a lease that waits */                                                                 \
   X(kAboutToAsk, "about_to_ask")                                                           \
   X(kAsking, "asking")                                                                     \
@@ -128,23 +128,23 @@ enum class CauseCode : std::uint8_t {
 #undef POUNCE_CAUSE
 };
 
-// A word of a later version reads as `none`: an error still has its code, a state its name.
+// A later version's word reads as `none`: an error still has its code, a state its name.
 constexpr auto words(CauseCode) {
 #define POUNCE_CAUSE(enumerator, word) word,
   return words_of<CauseCode>({POUNCE_CAUSES(POUNCE_CAUSE)}, CauseCode::kNone);
 #undef POUNCE_CAUSE
 }
 
-// Which arguments a code has stands in the list above; the others are empty.
+// The list above names each code's arguments; the others are empty.
 struct Cause {
   CauseCode code = CauseCode::kNone;
   std::uint32_t job{};
   std::uint32_t number{}, used{};
   std::chrono::seconds time{};
   std::string node{};
-  std::string word{};            // a name: of a state, of who asked
+  std::string word{};            // a name: of a state, of the requesting user
   std::string said{};            // text from outside, as it came
-  std::vector<Cause> because{};  // what lies behind it: none or one
+  std::vector<Cause> because{};  // the underlying cause: none or one
 
   explicit operator bool() const { return code != CauseCode::kNone; }
   bool operator==(const Cause&) const = default;

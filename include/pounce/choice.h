@@ -1,4 +1,4 @@
-// What a user who waits could ask for instead, as the cluster is now. Values only. Thread: any.
+// What a waiting user could request instead, in the cluster's current state. Values only. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace pounce {
 
 struct Choice {
   std::string kind;     // "wait", "gpu", "cpu", "class", "cancel"
-  std::string option;   // as --or takes it: "a100_3g.20gb", "cpu", "class=lion", "cancel"; of waiting empty
-  Resources resources;  // what it asks for then
+  std::string option;   // for --or: "a100_3g.20gb", "cpu", "class=lion", "cancel"; empty for "wait"
+  Resources resources;  // the resources it would request
   bool now = false;     // there is room for it now
-  Eta eta{};            // where there is none
-  Cause cause{};        // the limit that it would wait for; none: none
-  std::string against{};  // its sentence, put by who shows it (src/messages)
+  Eta eta{};            // if there is no room now
+  Cause cause{};        // the limit that it would wait for, if any
+  std::string against{};  // the sentence for `cause`, set where it is shown (src/messages)
 
   static constexpr auto fields() {
     return table(field("kind", &Choice::kind, "`wait`, `gpu`, `cpu`, `class`, `cancel`"),

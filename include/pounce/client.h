@@ -1,5 +1,6 @@
-// Command lines on leased workers, from C++: what `pounce.Client` is for Python functions. Needs no Python on this side; the
-// worker is Python all the same (docs/protocol.md, "Commands"). Thread: one client and its commands belong to one thread.
+// Command lines on leased workers, from C++; `pounce.Client` does the same for Python functions. This side needs no
+// Python; the worker is a Python process (docs/protocol.md, "Commands"). Thread: one client and its commands belong
+// to one thread.
 #pragma once
 
 #include <chrono>
@@ -17,17 +18,17 @@ class Command;
 class Client {
  public:
   struct Options {
-    std::vector<std::string> interpreter = {"python3"};  // a Python with pounce in it, where the workers are
+    std::vector<std::string> interpreter = {"python3"};  // a Python with pounce, on the workers' machines
   };
 
-  // Starts pounced, found on PATH, unless it runs. kDaemonUnavailable and others: why it cannot work here.
+  // Starts pounced, found on PATH, unless it runs. kDaemonUnavailable and others tell why it cannot work here.
   static Result<Client> start(Options options);
   static Result<Client> start() { return start(Options()); }
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
-  ~Client();  // closes: what runs is cancelled, the leases are given back
+  ~Client();  // closes the client: cancels running commands and returns the leases
 
-  // Returns at once; a lease is asked for if there is none that fits. kClosed, kForked.
+  // Returns at once; requests a lease if no lease fits. kClosed, kForked.
   Result<Command> command(const std::vector<std::string>& argv, const Resources& resources = {});
 
  private:
@@ -39,10 +40,10 @@ class Client {
 
 class Command {
  public:
-  // Blocks until it has ended. Its exit code, negative: ended by that signal; or why there is none: kTimeout (it goes on),
-  // kTaskRaised (it could not be started), kCancelled, kLost and the other reasons of a loss.
+  // Blocks until the command has ended. Returns its exit code; negative: ended by that signal. Errors: kTimeout (it
+  // continues), kTaskRaised (it could not be started), kCancelled, kLost and the other reasons of a loss.
   Result<int> wait(std::chrono::milliseconds timeout = std::chrono::hours(24 * 365));
-  // What it has printed so far, both streams in the order of arrival. Does not block.
+  // Its output so far, both streams in the order of arrival. Does not block.
   std::string output() const;
   void cancel();
 

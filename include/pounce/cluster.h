@@ -1,4 +1,4 @@
-// What a cluster tells about itself. Values only. Thread: any.
+// A cluster's description of itself. Values only. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -28,9 +28,9 @@ struct ClusterFacts {
   std::string cluster, version;      // "pounce", "slurm 22.05.8"; local: "local"
   std::string munge_socket;          // from slurm.conf's AuthInfo; empty = default
   std::string auth_type;             // "auth/munge"
-  std::string controller_address;    // to find the address by which compute nodes reach us
+  std::string controller_address;    // used to find the address where compute nodes reach us
   std::string default_partition, default_class;
-  bool associated = true;           // false: no class is open to this user; then `classes` are all there are
+  bool associated = true;           // false: no class is open to this user; then `classes` lists all classes
   std::vector<ClassLimits> classes;
 
   static constexpr auto fields() {
@@ -46,16 +46,16 @@ struct ClusterFacts {
   }
 };
 
-// What one user may use of a class and uses of it now. -1: there is no such limit.
+// One user's limits in a class and current use of it. -1: no limit.
 struct ClassUse {
   std::string name;
-  bool preset = false;                              // taken where no class is named
+  bool preset = false;                              // the default class
   std::int64_t time_min = -1;                       // of one job
-  std::int64_t jobs_most = -1, jobs_used = 0;       // running at a time
+  std::int64_t jobs_most = -1, jobs_used = 0;       // running at the same time
   std::int64_t submits_most = -1, submits_used = 0;  // waiting or running
-  std::int64_t gpus_most = -1, gpus_used = 0;       // of all this user's jobs at a time
+  std::int64_t gpus_most = -1, gpus_used = 0;       // of all this user's jobs at the same time
   std::int64_t gpus_job = -1;                       // of one job
-  std::vector<std::string> instead{};               // classes that the site's policy takes where this one is full
+  std::vector<std::string> instead{};               // classes that the site's policy uses when this one is full
 
   static constexpr auto fields() {
     return table(field("class", &ClassUse::name),
@@ -75,7 +75,7 @@ struct ClassUse {
 struct GpuUse {
   std::string type;  // empty: the site names none
   std::uint32_t total = 0, free = 0;
-  Eta eta{};         // of one more request for one of them, where none is free
+  Eta eta{};         // for one more request, if none is free
 
   static constexpr auto fields() {
     return table(field("gpu_type", &GpuUse::type, "empty: the site names none"),
@@ -89,7 +89,7 @@ struct ClassReport {
   std::vector<ClassUse> classes;  // open to this user, by name
   std::vector<GpuUse> gpus;       // of the whole cluster
   std::int32_t cpus_free = -1;    // -1: not known
-  Eta cpu_eta{};                  // of one more request for a CPU, where none is free
+  Eta cpu_eta{};                  // for one more request for a CPU, if none is free
 
   static constexpr auto fields() {
     return table(field("classes", &ClassReport::classes, "open to this user"),
@@ -102,7 +102,7 @@ struct ClassReport {
 struct NodeUse {
   std::string name;
   std::vector<std::string> partitions{};
-  bool takes_work = true;  // false: drained or down, nothing starts there now
+  bool takes_work = true;  // false: drained or down, so nothing starts there now
   std::uint32_t cpus = 0, cpus_free = 0;
   std::uint64_t memory_mib = 0, memory_free_mib = 0;
   std::vector<GpuUse> gpus{};
@@ -119,12 +119,12 @@ struct NodeUse {
   }
 };
 
-// What decides where a request could run, now or ever. Large: one entry for each node.
+// Everything that decides where a request could run, now or ever. Large: one entry per node.
 struct ClusterSnapshot {
   std::string default_partition;
   ClassReport use;
   std::vector<NodeUse> nodes;
-  std::vector<std::string> not_nodes;  // the names that a request's list of them stands for
+  std::vector<std::string> not_nodes;  // the request's node list, expanded to names
 
   static constexpr auto fields() {
     return table(field("default_partition", &ClusterSnapshot::default_partition),

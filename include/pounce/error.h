@@ -70,12 +70,13 @@ constexpr auto words(ErrorCode) {
 std::string_view wire_name(ErrorCode code);
 std::string_view python_class(ErrorCode code);
 std::string_view default_remedy(ErrorCode code);
-// kInternal for a name of a newer peer that this build does not know.
+// Returns kInternal for an unknown name of a newer peer.
 ErrorCode error_code_from_wire(std::string_view wire);
 
-// What went wrong, as data. A core sets `cause`; who shows it makes `text` of it (src/messages). What was made at an edge, or
-// said by somebody outside (Slurm, the system), is `text` from the beginning. `remedy` is one sentence (empty: the code's own).
-// `context` carries evidence as strings: lease, job, node, signal, exit_code, last_lines, stderr ...
+// An error as data. A core sets `cause`; the program that shows the error makes `text` of it (src/messages). Errors
+// made at an edge, or reported from outside (Slurm, the system), have `text` from the beginning. `remedy` is one
+// sentence (empty: the code's own). `context` carries evidence as strings: lease, job, node, signal, exit_code,
+// last_lines, stderr ...
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string text;
@@ -83,7 +84,7 @@ struct Error {
   std::map<std::string, std::string> context;
   Cause cause{};
 
-  bool empty() const { return text.empty() && !cause; }  // as a field: there is none
+  bool empty() const { return text.empty() && !cause; }  // for fields: there is no error
   std::string_view advice() const { return remedy.empty() ? default_remedy(code) : std::string_view(remedy); }
   bool operator==(const Error&) const = default;
 
@@ -96,16 +97,16 @@ struct Error {
   }
 };
 
-// In the context of what cannot be had: its workers fit on no node together, but one by one.
+// Key in the context of an unsatisfiable request: its workers fit on no node together, but would fit one by one.
 inline constexpr char kFitsApart[] = "fits_apart";
 
-// What a core decided: no words, only why.
+// An error decided by a core: a cause without text.
 inline Error error_of(ErrorCode code, Cause cause, std::map<std::string, std::string> context = {}) {
   return {code, {}, {}, std::move(context), std::move(cause)};
 }
 inline Error error_of(ErrorCode code, CauseCode cause) { return error_of(code, Cause{cause}); }
 
-// Of an error that something else rests on; its words, where they are all that there is.
+// The cause of an error that another cause rests on; its text, if there is no cause.
 inline Cause cause_of(const Error& error) {
   return error.cause ? error.cause : Cause{.code = CauseCode::kSaid, .said = error.text};
 }

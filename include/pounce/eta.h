@@ -1,4 +1,4 @@
-// When something that waits is expected to start, and what that rests on. Values only. Thread: any.
+// When a waiting job is expected to start, and the basis of that estimate. Values only. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace pounce {
 
 struct Eta {
-  std::int64_t start_s = 0;             // unix; as likely earlier as later. 0: nothing can be said
-  std::int64_t low_s = 0, high_s = 0;   // it lies between the two four times in five
-  // kQueue: `running` jobs and those `ahead`, played to their ends; kPlan: the start that Slurm plans. Both with the real
-  // lengths of the `seen` jobs of its kind.
+  std::int64_t start_s = 0;             // unix; the median. 0: unknown
+  std::int64_t low_s = 0, high_s = 0;   // 80 % interval
+  // kQueue: a simulation of the `running` jobs and those `ahead` to their ends. kPlan: the start that Slurm plans.
+  // Both use the real lengths of the `seen` jobs of the same kind.
   enum class From : std::uint8_t { kNothing, kQueue, kPlan };
   From from{};
   std::uint32_t running{}, ahead{}, seen{};
-  std::string basis{};  // the sentence of these, put by who shows it (src/messages)
+  std::string basis{};  // the sentence for these, set where it is shown (src/messages)
   bool known() const { return start_s != 0; }
   bool operator==(const Eta&) const = default;
 

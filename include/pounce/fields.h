@@ -1,5 +1,6 @@
-// How a value that crosses a border is described, once, beside its struct. From this table come its JSON everywhere (wire,
-// pounce-slurm, journal, status documents), the tables of the documentation and the records that Python sees.
+// A table describes once, beside its struct, a value that crosses a process border. Its JSON everywhere (wire,
+// pounce-slurm, journal, status documents), the tables of the documentation and the records in Python come from this
+// table.
 //
 //   struct Cat {
 //     std::string name;
@@ -12,11 +13,10 @@
 //     }
 //   };
 //
-// A field that is missing keeps its default; one that is not known is ignored. A duration is written as a count of the unit
-// in its name. An enum is written as a word of the table `words(Placement)` beside it. A number may have bounds,
-// `.within(1, 9)`: a reader of one that is out of them (in a peer's message, a record of Python) refuses it. A field that is
-// an option of sbatch names it, `.as_sbatch("nice")`: batch scripts and pounce-slurm need no more.
-// Thread: any (constants).
+// A missing field keeps its default; an unknown one is ignored. A duration is written as a count of the unit in its
+// name. An enum is written as a word of the table `words(Placement)` beside it. A number may have bounds, `.within(1,
+// 9)`: every reader (of a peer's message, of a Python record) refuses a number outside them. A field that is an option of
+// sbatch names it, `.as_sbatch("nice")`: batch scripts and pounce-slurm need no more. Thread: any (constants).
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@
 
 namespace pounce {
 
-// What a number may be; of a duration, in the unit of its field's name.
+// The bounds of a number; for a duration, in the unit of its field's name.
 struct Bounds {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -41,14 +41,13 @@ struct Bounds {
   constexpr bool hold(std::integral auto number) const { return std::cmp_greater_equal(number, least) && std::cmp_less_equal(number, most); }
 };
 
-// Get: from the value to the member, const or not as the value is.
-// kAlways: written also where it has its default.
+// Get: from the value to its member, const or not as the value is. kAlways: written even if it has its default.
 template <class Get, bool kAlways = true>
 struct Field {
   static constexpr bool always = kAlways;
   std::string_view name;
   Get get;
-  std::string_view about;  // empty: the name says it
+  std::string_view about;  // empty: the name says enough
   Bounds bounds{};
   std::string_view option{};  // of sbatch, which takes the value as it is; empty: there is none
 
@@ -79,7 +78,7 @@ constexpr auto field(std::string_view name, Member Owner::* member, std::string_
   return Field<MemberOf<Owner, Member>>{name, {member}, about};
 }
 
-// As std::tuple, which takes the compiler many times as long.
+// Like std::tuple, which compiles many times slower.
 namespace detail {
 
 template <std::size_t kAt, class Field>
@@ -157,7 +156,7 @@ inline constexpr bool kIsField<Field<Get, kAlways>> = true;
 
 }  // namespace detail
 
-// The fields of this member, which has a table of its own, stand among ours.
+// Inserts the fields of this member, which has a table of its own, among ours.
 template <class Owner, class Member>
 constexpr auto part(Member Owner::* member) {
   return detail::part_of(member, std::make_index_sequence<kFieldCount<Member>>());
@@ -171,14 +170,14 @@ constexpr auto table(const Rows&... rows) {
     return detail::join(detail::as_table(rows)...);
 }
 
-// do_it(field, member) for each, in the table's order.
+// Calls do_it(field, member) for each field, in the table's order.
 template <class T, class Do>
   requires HasFields<std::remove_const_t<T>>
 constexpr void for_each_field(T& value, Do&& do_it) {
   detail::each_field(value, do_it, std::make_index_sequence<kFieldCount<std::remove_const_t<T>>>());
 }
 
-// Whether this field of a T is written where its member has this value. An optional one that is not set never is.
+// Whether this field of a T is written when its member has this value. An unset optional never is.
 template <class T, class Get, bool kAlways, class Member>
 bool is_written(const Field<Get, kAlways>& field, const Member& member) {
   if constexpr (requires { member.has_value(); }) {
@@ -191,7 +190,7 @@ bool is_written(const Field<Get, kAlways>& field, const Member& member) {
   }
 }
 
-// ---- numbers: whether they are within their bounds ------------------------------------------------------------------
+// ---- numbers: whether they are within their bounds ----------------------------------------------------------------
 
 namespace detail {
 
@@ -211,7 +210,7 @@ constexpr bool is_within(const Bounds& bounds, const Member& member) {
   else if constexpr (detail::kIsDuration<Member>)
     return bounds.hold(member.count());
   else
-    return true;  // no number
+    return true;  // not a number
 }
 
 // ---- enums: their words, in the order of their enumerators, which count from 0 ------------------------------------
@@ -219,7 +218,7 @@ constexpr bool is_within(const Bounds& bounds, const Member& member) {
 template <class Enum, std::size_t N>
 struct Words {
   std::string_view all[N];
-  std::optional<Enum> unknown;  // what a word of a later version is read as; unset: it is refused
+  std::optional<Enum> unknown;  // the value of an unknown word (of a later version); unset: refused
 
   constexpr std::string_view of(Enum value) const { return all[static_cast<std::size_t>(value)]; }
   constexpr std::optional<Enum> from(std::string_view word) const {
@@ -239,7 +238,7 @@ constexpr Words<Enum, N> words_of(const std::string_view (&words)[N], std::optio
 template <class Enum>
 concept HasWords = std::is_enum_v<Enum> && requires(Enum value) { words(value).of(value); };
 
-// ---- what a table must be, asked where it is used ------------------------------------------------------------------
+// ---- the requirements on a table, checked where it is used --------------------------------------------------------
 
 namespace detail {
 
@@ -252,7 +251,7 @@ struct Unwrapped<std::optional<T>> {
   using Type = T;
 };
 
-// The unit of a duration stands at the end of its name.
+// The name of a duration ends with its unit.
 template <class Member>
 constexpr bool says_its_unit(std::string_view name) {
   using T = typename Unwrapped<std::remove_cvref_t<Member>>::Type;
@@ -282,7 +281,7 @@ constexpr bool well_formed(std::index_sequence<kAt...>) {
 
 }  // namespace detail
 
-// No name twice, each in small letters, each duration with its unit.
+// No name occurs twice, each is in small letters, and each duration has its unit.
 template <HasFields T>
 constexpr bool well_formed() {
   return detail::well_formed<T>(std::make_index_sequence<kFieldCount<T>>());

@@ -1,4 +1,4 @@
-// A batch system's job as pounce sees it, whoever runs it (Slurm or the local launcher). Values only.
+// A batch system's job as pounce sees it, under Slurm or the local launcher. Values only.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace pounce {
 
-// Unknown is never dead: a state this build cannot name keeps its lease as it was.
+// Unknown is never dead: a lease stays as it is in a state that this build does not know.
 enum class JobState : std::uint8_t { kUnknown, kQueued, kRunning, kEnding, kEnded };
 
 enum class JobEnd : std::uint8_t {
   kNone,         // has not ended
   kCompleted,    // exit code 0
   kFailed,       // other exit code or signal
-  kCancelled,    // scancel, by anybody, us included
+  kCancelled,    // scancel, by any user, including us
   kTimeout,
   kOutOfMemory,
   kPreempted,
   kNodeFail,
   kBootFail,
   kDeadline,
-  kNotStarted,   // cancelled by the batch system itself, which could not start it
-  kGone          // the batch system has no record any more and accounting cannot tell
+  kNotStarted,   // the batch system could not start it and cancelled it
+  kGone          // no record is left in the batch system or in accounting
 };
 
 constexpr auto words(JobState) { return words_of<JobState>({"unknown", "queued", "running", "ending", "ended"}); }
@@ -38,10 +38,10 @@ constexpr auto words(JobEnd) {
                            "boot_fail", "deadline", "not_started", "gone"});
 }
 
-// A limit that a queued job waits for, as far as the batch system tells its numbers.
+// A limit that a queued job waits for, as far as the batch system tells the numbers.
 struct LimitUse {
   std::string what;  // "job", "cpu", "mem" (MiB), "node", "time" (minutes), "gres/gpu:a100"; empty: nothing is known
-  std::uint64_t most = 0, used = 0, asked = 0;  // used: by all that it counts; asked: by this job
+  std::uint64_t most = 0, used = 0, asked = 0;  // used: by all jobs that count; asked: by this job
   bool operator==(const LimitUse&) const = default;
 
   static constexpr auto fields() {
@@ -52,11 +52,11 @@ struct LimitUse {
   }
 };
 
-// How pounce-worker, the job's first process, ends where srun does not give it the workers of the job's further nodes: Slurm
-// shows that as the job's exit code.
+// Exit codes of pounce-worker, the job's first process, when srun fails to start workers on the job's further nodes.
+// Slurm shows them as the job's exit code.
 enum class JobExit : int {
   kNoSrun = 76,      // srun could not be run
-  kSrunFailed = 77,  // it ended by accident, again and again
+  kSrunFailed = 77,  // srun failed repeatedly
 };
 
 struct JobView {
@@ -67,15 +67,15 @@ struct JobView {
   JobState state = JobState::kUnknown;
   JobEnd end = JobEnd::kNone;
   std::uint32_t raw_state = 0;         // the batch system's own number, for logs
-  std::string state_name, reason;      // its own words: "PENDING", "Resources", or a sentence that says more
-  std::string reason_word;             // always the word; empty: as reason
-  LimitUse limit;                      // that the reason is about
+  std::string state_name, reason;      // Slurm's: "PENDING", "Resources", or a longer sentence
+  std::string reason_word;             // always the single word; empty: same as reason
+  LimitUse limit;                      // the limit in the reason
   std::int32_t ahead = -1;             // queued jobs that go first; -1: not known
-  Eta eta{};                           // of a queued one
+  Eta eta{};                           // for a queued job
   std::string nodes, devices;          // "g1", "gpu:a100:1(IDX:0)"
   Resources resources;                 // as granted; class_name filled
-  std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;  // unix; start of a queued job: estimate or 0
-  std::int64_t preempt_time_s = 0;     // since when it is preempted: end_time_s is the end of its grace; 0: it is not
+  std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;  // unix; a queued job's start is an estimate or 0
+  std::int64_t preempt_time_s = 0;     // preempted since then, with end_time_s the end of its grace time; 0: not
   int exit_code = 0, signal = 0;
 
   static constexpr auto fields() {
@@ -110,11 +110,11 @@ struct JobSpec {
   InstanceId instance;
   LeaseId lease;
   Resources resources;                             // one GPU type
-  std::string qos{}, partition{};                  // empty: the QoS of the class's name; Slurm's default
+  std::string qos{}, partition{};                  // empty: the QoS named like the class; Slurm's default partition
   std::string prologue{};                          // shell lines before the command
   std::string name;                                // pounce-<class>
   std::vector<std::string> command;                // argv of pounce-worker
-  std::map<std::string, std::string> environment;  // the whole of it
+  std::map<std::string, std::string> environment;  // the complete environment
   std::string directory;                           // working directory, the notebook's
   std::string log_path;                            // stdout and stderr of the job
 
@@ -133,7 +133,7 @@ struct JobSpec {
   }
 };
 
-// Of a job that the batch system has no record of any more.
+// The view of a job of which the batch system has no record any more.
 inline JobView gone_job(const JobIdentity& job) {
   JobView view;
   view.job_identity = job;

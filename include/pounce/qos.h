@@ -1,5 +1,5 @@
-// The QoS of a Slurm, as far as a policy rules them, and what else of that Slurm decides whether their rules count.
-// Values only. Thread: any.
+// Slurm's QoS as far as a policy manages them, and the Slurm settings that decide whether they take effect. Values
+// only. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace pounce {
 
-// Each but the name is a key of a class in a policy file (src/policy/class_rules.h), by its about.
+// The about text of each field but the name is the key of a class in a policy file (src/policy/class_rules.h).
 struct Qos {
   std::string name;
   std::optional<std::chrono::minutes> walltime{};          // unset: no limit
@@ -42,11 +42,11 @@ struct Qos {
 
 struct QosFacts {
   std::string cluster;
-  bool has_database = false;  // slurmdbd; without it there are no QoS, and nothing below counts
+  bool has_database = false;  // slurmdbd exists; without it there are no QoS, and nothing below counts
   bool enforces_limits = false, enforces_qos = false;  // AccountingStorageEnforce
   bool counts_gpus = false;                            // AccountingStorageTRES has gres/gpu
   bool preempts_by_qos = false;                        // PreemptType=preempt/qos
-  std::string user;                                    // who asks
+  std::string user;                                    // the requesting user
   bool may_write = false;                              // root, SlurmUser or an Administrator of slurmdbd
   std::vector<std::string> partitions;
   std::vector<Qos> qos;  // sorted by name

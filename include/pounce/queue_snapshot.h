@@ -1,5 +1,5 @@
-// Who waits for room in the cluster, and what jobs of ours hold there: what decides whether an idle worker that is kept
-// warm goes back. Values only. Thread: any.
+// The jobs that wait for room in the cluster, and what our jobs hold there. It decides whether a worker that is idle
+// and kept warm is released. Values only. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace pounce {
 
-// An amount of what one node has.
+// An amount of one node's resources.
 struct Room {
-  std::map<std::string, std::uint32_t> gpus;  // by type; of a request "" means any type
+  std::map<std::string, std::uint32_t> gpus;  // by type; in a request "" means any type
   std::uint32_t cpus = 0;
   std::uint64_t memory_mib = 0;
   bool operator==(const Room&) const = default;
@@ -26,14 +26,14 @@ struct Room {
   }
 };
 
-// A queued job that waits for nothing but room (no limit, no other job, no time; nobody holds it).
+// A queued job that waits only for room (not for a limit, another job or a time, and not held).
 struct RoomAsked {
   std::vector<std::string> partitions;
-  std::string features;                          // of its nodes, as Slurm writes it: "a100&nvlink|h100"
+  std::string features;                          // required of its nodes, in Slurm's form: "a100&nvlink|h100"
   std::vector<std::string> only_nodes, not_nodes;
   std::uint32_t nodes = 1;
   Room each;                                     // on each of them
-  bool own = false;                              // of the user who asks
+  bool own = false;                              // a job of the requesting user
   bool operator==(const RoomAsked&) const = default;
 
   static constexpr auto fields() {
@@ -59,7 +59,7 @@ struct RoomHeld {  // by one job of ours on one node
   }
 };
 
-struct NodeRoom {  // a node that takes work: one on which ours run, or one with room
+struct NodeRoom {  // a node that accepts work: with our jobs on it, or with room
   std::string name;
   std::vector<std::string> partitions, features;
   Room free;
@@ -73,8 +73,8 @@ struct NodeRoom {  // a node that takes work: one on which ours run, or one with
 };
 
 struct QueueSnapshot {
-  bool hidden = false;             // the jobs of others are shown to nobody: who waits cannot be known
-  std::vector<RoomAsked> waiting;  // who goes first first
+  bool hidden = false;             // Slurm hides other users' jobs, so waiting ones are unknown
+  std::vector<RoomAsked> waiting;  // in Slurm's order
   std::vector<RoomHeld> held;
   std::vector<NodeRoom> nodes;
 

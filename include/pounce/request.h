@@ -1,4 +1,4 @@
-// What a client wants of one kind: so many tasks with equal resources. Values only. Thread: any.
+// A client's request for one kind: a number of tasks with equal resources. Values only. Thread: any.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a task asks for, and what a lease gives. Values only. Thread: any.
+// The resources that a task requests and a lease provides. Values only. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -11,54 +11,54 @@
 
 namespace pounce {
 
-// Beside the other leases of the same client: on other nodes than theirs, or on the same.
+// Placement relative to the same client's other leases: on other nodes, or on the same.
 enum class Placement : std::uint8_t { kAny, kSpread, kPack };
-// One of a later version is a wish that is not known, no condition.
+// An unknown word of a later version reads as kAny: placement is a preference, not a requirement.
 constexpr auto words(Placement) { return words_of<Placement>({"any", "spread", "pack"}, Placement::kAny); }
 
-// The most that can be asked for: far over any node there is, and below what Slurm's fields hold and what means something else
-// there (NO_VAL, INFINITE, MEM_PER_CPU). The workers of one node together have the same bounds as one of them.
+// Upper bounds of a request: far over any existing node, and below Slurm's field sizes and special values (NO_VAL,
+// INFINITE, MEM_PER_CPU). The workers of one node together have the same bounds as one worker.
 inline constexpr std::uint32_t kMostWorkers = 256;
 inline constexpr std::uint32_t kMostNodes = 256;
 inline constexpr std::uint32_t kMostGangs = 256;
 inline constexpr std::uint32_t kMostLeases = 256;
 inline constexpr std::uint64_t kMostGpus = 4096;
-inline constexpr std::uint64_t kMostCpus = 65'000;             // Slurm counts a node's in 16 bits
+inline constexpr std::uint64_t kMostCpus = 65'000;             // Slurm counts a node's CPUs in 16 bits
 inline constexpr std::uint64_t kMostMemoryMib = 1ull << 32;    // 4 PiB
 inline constexpr std::chrono::minutes kMostTime{10 * 365 * 24 * 60};  // ten years
 inline constexpr std::uint32_t kMostCuda = 999'990;            // 999.99
-inline constexpr std::uint32_t kMostNice = 2'147'483'645;      // as srun --help has it; below 0 is for admins
+inline constexpr std::uint32_t kMostNice = 2'147'483'645;      // the limit in srun --help; below 0 is for admins
 
-// Two tasks with equal Resources can share a lease. 0 / empty = "not said": the class and partition decide.
+// Two tasks with equal Resources can share a lease. 0 / empty = not specified: the class and partition decide.
 struct Resources {
   std::string class_name;            // a class of the policy; without one, the QoS of that name
   std::uint32_t gpus = 0;            // per worker
-  std::string gpu_type;              // Slurm GRES type, e.g. "a100_3g.20gb"; of several the first is preferred: "a100,v100"
+  std::string gpu_type;              // Slurm GRES type: "a100_3g.20gb"; in a list the first is preferred: "a100,v100"
   std::uint32_t cpus = 0;            // per worker
   std::uint64_t memory_mib = 0;      // per worker
   std::chrono::minutes time{0};      // walltime of the lease; Slurm counts minutes
   std::uint32_t workers = 1;         // of one lease: processes, each with all of the above
-  std::uint32_t nodes = 1;           // that they are on, as many on each
+  std::uint32_t nodes = 1;           // that the workers run on, the same number on each
   std::uint64_t gpu_memory_mib = 0;  // of each GPU, at least
-  std::uint32_t cuda = 0;            // that a GPU's driver runs, at least; as CUDA counts: 12040 is 12.4
+  std::uint32_t cuda = 0;            // minimum CUDA version of a GPU's driver, as CUDA counts: 12040 is 12.4
   Placement placement = Placement::kAny;
-  std::string not_nodes{};           // as Slurm lists them: "g1,g[3-4]"
+  std::string not_nodes{};           // a Slurm node list: "g1,g[3-4]"
   std::string account{}, reservation{};  // of Slurm
-  std::uint32_t nice = 0;                // of Slurm: so much later than the user's other jobs
-  std::uint32_t leases_least = 0, leases_most = 0;  // a pool: so many leases of this, as the work demands; 0: one, no pool
-  std::uint32_t gang = 0;                // which of a client's gangs; each has leases of its own. 0: its tasks are no ranks
-  std::map<std::string, std::string> slurm{};  // options of sbatch, without dashes; the policy says which may be passed on
+  std::uint32_t nice = 0;                // Slurm's nice value relative to the user's other jobs
+  std::uint32_t leases_least = 0, leases_most = 0;  // a pool: how many such leases, by demand; 0: one, no pool
+  std::uint32_t gang = 0;                // number of the client's gang, which has its own leases; 0: no gang
+  std::map<std::string, std::string> slurm{};  // sbatch options without dashes; the policy decides which are allowed
   auto operator<=>(const Resources&) const = default;
 
   bool is_pool() const { return leases_most > 0; }
-  // The same for every size of a pool: what one of its leases is asked for with.
+  // The resources of one lease of a pool; equal for every size of the pool.
   Resources of_one_lease() const {
     Resources one = *this;
     one.leases_least = one.leases_most = 0;
     return one;
   }
 
-  // Its workers as leases of their own, each on whatever node has room: a pool of so many.
+  // A pool with one lease per worker, each on any node with room.
   Resources apart() const {
     Resources one = *this;
     one.workers = 1;
@@ -67,7 +67,7 @@ struct Resources {
   }
 
   std::uint32_t workers_of_node() const { return workers / nodes; }
-  // Of all workers, and of those on one node. Within the bounds below none of them wraps.
+  // Totals of all workers, and of those on one node. Within the bounds none of them wraps.
   std::uint64_t all_gpus() const { return std::uint64_t{workers} * gpus; }
   std::uint64_t all_cpus() const { return std::uint64_t{workers} * cpus; }
   std::uint64_t node_gpus() const { return std::uint64_t{workers_of_node()} * gpus; }

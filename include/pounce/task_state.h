@@ -1,4 +1,4 @@
-// What a worker says of a task that its client asks after. Values only. Thread: any.
+// A worker's answer about the state of a task. Values only. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace pounce {
 
-// kForgotten: it ran there, and nothing of it is kept. kEnding: it came while the worker ends, which takes no more.
+// kForgotten: it ran there, and its result is gone. kEnding: it came while the worker ends, which accepts no more.
 enum class RemoteTaskState : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };
-// A state that a later version adds is one that we do not know.
+// An unknown state of a later version reads as kUnknown.
 constexpr auto words(RemoteTaskState) {
   return words_of<RemoteTaskState>({"unknown", "queued", "running", "done", "forgotten", "ending"}, RemoteTaskState::kUnknown);
 }

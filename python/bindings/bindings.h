@@ -1,4 +1,4 @@
-// The parts that module.cc puts together.
+// The parts of the extension module that module.cc puts together.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,11 +11,11 @@ void bind_client(pybind11::module_& m);
 void bind_device_memory(pybind11::module_& m);
 void bind_worker(pybind11::module_& m);
 
-// Lets go of the GIL for its life.
+// Releases the GIL during its lifetime.
 class WithoutGil {
  public:
   WithoutGil() : saved_(PyEval_SaveThread()) {}
-  // A daemon thread ends here, by a forced unwinding, when the interpreter ends: noexcept would abort the process.
+  // When the interpreter ends, a daemon thread ends here by a forced unwinding: noexcept would abort the process.
   ~WithoutGil() noexcept(false) { PyEval_RestoreThread(saved_); }
   // True if a signal handler raised: Python's error indicator is set.
   bool signal_raised() {

@@ -1,4 +1,4 @@
-// Errors of ours as Python exceptions, and calls without the GIL.
+// Converts our errors to Python exceptions, and calls functions without the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>

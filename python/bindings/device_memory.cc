@@ -33,7 +33,7 @@ py::capsule to_dlpack(const DeviceMemory& memory, std::vector<std::int64_t> shap
                           std::move(shape), std::move(strides), memory.placed});
 }
 
-// Into memory of the host's own, which is the caller's alone.
+// Copies into host memory that only the caller uses.
 void read_into(const DeviceMemory& memory, const py::buffer& into) {
   const py::buffer_info info = into.request(true);
   if (static_cast<std::size_t>(info.size * info.itemsize) != memory.buffer().size()) throw py::value_error("it is not of the same size");
@@ -92,7 +92,7 @@ struct Devices {
     return without_gil([&] { return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->new_group(name.kind); }); });
   }
 
-  // By device, how many bytes pounce has of it.
+  // The bytes that pounce holds on each device.
   std::map<std::string, std::uint64_t> held() const {
     std::map<std::string, std::uint64_t> by_name;
     for (const auto& [name, use] : all->use()) by_name[name.text()] = use.bytes;
@@ -100,7 +100,7 @@ struct Devices {
   }
 };
 
-// Nobody on this worker hears who has come: the gang's client does.
+// This worker does not track arrivals: the gang's client does.
 class HeardElsewhere final : public device::Attendance {
  public:
   void arrive(device::Rank, std::uint64_t) override {}
@@ -110,7 +110,7 @@ class HeardElsewhere final : public device::Attendance {
 class Communicator {
  public:
   Communicator(const Devices& devices, const std::string& word, const device::GroupId& group, std::uint32_t rank, std::uint32_t ranks)
-      : communicator_(without_gil([&] { return devices.open(word); }), {group, device::Rank{rank}, ranks}, nobody_) {}
+      : communicator_(without_gil([&] { return devices.open(word); }), {group, device::Rank{rank}, ranks}, no_attendance_) {}
 
   void join(double seconds) {
     interruptible([this, limit = milliseconds(seconds)] { return communicator_.join(limit); });
@@ -124,7 +124,7 @@ class Communicator {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
   }
 
-  // On a thread of its own, so that this one sees a stop.
+  // Runs `act` on a thread of its own, so that this thread notices an interrupt.
   template <class Act>
   void interruptible(Act act) {
     std::future<Result<void>> done = std::async(std::launch::async, act);
@@ -141,7 +141,7 @@ class Communicator {
 
   static constexpr std::chrono::milliseconds kBetweenSignals{50};
 
-  HeardElsewhere nobody_;
+  HeardElsewhere no_attendance_;
   device::Communicator communicator_;
 };
 

@@ -1,4 +1,4 @@
-// A worker's memory on a device as Python sees it.
+// A worker's device memory in Python.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -3,9 +3,9 @@
 namespace pounce::dlpack {
 namespace {
 
-constexpr char kFresh[] = "dltensor";  // whoever takes it over gives it another name
+constexpr char kFresh[] = "dltensor";  // the library that adopts the capsule renames it
 
-// As the specification lays them out.
+// Layouts of the specification.
 struct DLTensor {
   void* data;
   struct {

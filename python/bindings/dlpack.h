@@ -1,4 +1,4 @@
-// Memory as a DLPack capsule, which torch, cupy, jax and numpy take over without a copy
+// Memory as a DLPack capsule, which torch, cupy, jax and numpy adopt without a copy
 // (https://dmlc.github.io/dlpack/latest/c_api.html; the layout is that of its version 0, which they all read).
 #pragma once
 
@@ -15,7 +15,7 @@ struct Tensor {
   std::int32_t device_type = 0, device = 0;
   std::uint8_t code = 0, bits = 0;             // of an element
   std::vector<std::int64_t> shape, strides{};  // in elements
-  std::shared_ptr<const void> keep;            // let go of on any thread, without the GIL
+  std::shared_ptr<const void> keep;            // released on any thread, without the GIL
 };
 
 inline constexpr std::int32_t kCpu = 1, kCuda = 2;

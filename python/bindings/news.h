@@ -1,5 +1,5 @@
-// What crosses between Python and C++ beside the values that travel: news with memory of Python's in them, and answers of more
-// than one part. Their tables make them records as all others (records.h). With the GIL.
+// Further records between Python and C++: news that hold Python memory, and answers of several parts. Their tables
+// make them records like all others (records.h). With the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -41,7 +41,7 @@ struct PrintedNews {
   }
 };
 
-struct MessageNews {  // of Jupyter's
+struct MessageNews {  // a Jupyter message
   TaskId task;
   pybind11::bytes text = pybind11::bytes();  // its JSON
   pybind11::list buffers = pybind11::list();
@@ -53,7 +53,7 @@ struct MessageNews {  // of Jupyter's
 
 struct Waited {
   std::size_t news = 0;
-  pybind11::object raised = pybind11::none();  // by a signal handler: it must not lose the news that came with it
+  pybind11::object raised = pybind11::none();  // by a signal handler; the news that came with it must not be lost
 
   static constexpr auto fields() { return table(field("news", &Waited::news), field("raised", &Waited::raised)); }
 };
@@ -65,7 +65,7 @@ struct PickledObject {
   static constexpr auto fields() { return table(field("pickle", &PickledObject::pickle), field("buffers", &PickledObject::buffers)); }
 };
 
-struct JobParts {  // of a call
+struct JobParts {  // the parts of a call
   pybind11::object function = pybind11::bytes();  // its digest
   bool command = false;
   std::string kept_in;
@@ -80,7 +80,7 @@ struct JobParts {  // of a call
   }
 };
 
-// Of a job, as Python has run it.
+// The outcome of a job that Python has run.
 struct JobOutcome {
   bool ok = false;
   pybind11::object pickle = pybind11::bytes();

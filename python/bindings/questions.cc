@@ -12,21 +12,21 @@ namespace {
 
 using client::Client;
 
-std::uint32_t ask(Client& self, std::uint32_t asked, const protocol::Header& question) {
-  return with_engine(self, [&](client::Engine& engine) { return engine.ask(question, asked); });
+std::uint32_t ask(Client& self, std::uint32_t connection, const protocol::Header& question) {
+  return with_engine(self, [&](client::Engine& engine) { return engine.ask(question, connection); });
 }
 
-// What this task, which waits, could ask for instead.
-std::uint32_t ask_choices(Client& self, std::uint32_t request, std::uint32_t asked, const TaskId& task, const Resources& resources) {
+// Asks what this waiting task could request instead.
+std::uint32_t ask_choices(Client& self, std::uint32_t request, std::uint32_t connection, const TaskId& task, const Resources& resources) {
   const auto status = with_engine(self, [&](client::Engine& engine) { return engine.lease_status(task); });
   protocol::ClassesAsk question{request, true, resources, {}, {}};
   if (status) question.limit = status->wait.limit, question.eta = status->wait.eta;
-  return ask(self, asked, question);
+  return ask(self, connection, question);
 }
 
-std::uint32_t submit_detached(Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name,
+std::uint32_t submit_detached(Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name,
                         const TaskId& task, const Resources& resources, std::uint32_t retries) {
-  return ask(self, asked, protocol::SubmitDetached{request, name, task, resources, retries});
+  return ask(self, connection, protocol::SubmitDetached{request, name, task, resources, retries});
 }
 
 }  // namespace
@@ -34,31 +34,31 @@ std::uint32_t submit_detached(Client& self, std::uint32_t request, std::uint32_t
 void bind_questions(py::class_<Client, std::shared_ptr<Client>>& bound) {
   bound
       .def("ask_queue",
-           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::QueueAsk{request}); })
+           [](Client& self, std::uint32_t request, std::uint32_t connection) { return ask(self, connection, protocol::QueueAsk{request}); })
       .def("ask_classes",
-           [](Client& self, std::uint32_t request, std::uint32_t asked) {
+           [](Client& self, std::uint32_t request, std::uint32_t connection) {
              protocol::ClassesAsk question;
              question.question = request;
-             return ask(self, asked, question);
+             return ask(self, connection, question);
            })
       .def("ask_status",
-           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::StatusAsk{request}); })
+           [](Client& self, std::uint32_t request, std::uint32_t connection) { return ask(self, connection, protocol::StatusAsk{request}); })
       .def("ask_choices", &ask_choices)
       .def("submit_detached", &submit_detached)
       .def("ask_detached",
-           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name) {
-             return ask(self, asked, protocol::DetachedAsk{request, name});
+           [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name) {
+             return ask(self, connection, protocol::DetachedAsk{request, name});
            })
       .def("cancel_detached",
-           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name, bool forget) {
-             return ask(self, asked, protocol::CancelDetached{request, name, forget});
+           [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name, bool forget) {
+             return ask(self, connection, protocol::CancelDetached{request, name, forget});
            })
       .def("relay_detached",
-           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name, bool ok,
+           [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name, bool ok,
               const std::string& digest, const std::string& trouble) {
              protocol::RelayDetached relay{request, name, ok, digest, {}};
              if (!trouble.empty()) relay.error = {ErrorCode::kResultGone, trouble, {}, {}};
-             return ask(self, asked, relay);
+             return ask(self, connection, relay);
            });
 }
 

@@ -1,4 +1,5 @@
-// The kinds of values that Python sees as records, each behind those that it holds. _core.pyi names their fields; a test compares.
+// The kinds of values that are records in Python, each after those that it holds. _core.pyi names their fields; a
+// test compares.
 #include "records.h"
 
 #include "bindings.h"
@@ -12,7 +13,7 @@ using records::define;
 
 namespace {
 
-// The largest that each number may be: {"gpus": 4096, …}
+// The upper bound of each number: {"gpus": 4096, …}
 template <class T>
 pybind11::dict most() {
   pybind11::dict all;

@@ -1,11 +1,11 @@
-// A value with a table of fields (pounce/fields.h) as Python sees it: a NamedTuple of the table's names, and back. A field that
-// a table gets is there in Python by its name; records.cc names the kinds. Four things are spelled otherwise:
-//   - `class` and `from`, words of Python's own, are `class_` and `from_`;
-//   - times are in seconds, and no name says so: `run_ns` is the float `run`, `end_time_s` the int `end_time`. Minutes stay
-//     minutes, as Slurm counts them: `time_min`;
+// Converts a value with a table of fields (pounce/fields.h) to Python and back: to a NamedTuple with the table's
+// names. A new field of a table appears in Python under its name; records.cc names the kinds. Four things differ:
+//   - `class` and `from`, keywords of Python, are `class_` and `from_`;
+//   - times are in seconds without a unit in the name: `run_ns` is the float `run`, `end_time_s` the int `end_time`.
+//     Minutes stay minutes, as in Slurm: `time_min`;
 //   - an id is its hex digits, an enum its word;
-//   - a value with a table of its own that has its default says nothing: None.
-// As casters of pybind11: functions take and return such values as they are. With the GIL.
+//   - a value with a table of its own is None if it has its default.
+// These are pybind11 casters: functions take and return such values as they are. With the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -32,7 +32,7 @@ namespace pounce::records {
 
 namespace py = pybind11;
 
-// The NamedTuple of each kind, for the interpreter's life, and its name.
+// The NamedTuple of each kind and its name, for the interpreter's lifetime.
 template <HasFields T>
 inline PyTypeObject* type_of = nullptr;
 template <HasFields T>
@@ -42,7 +42,7 @@ template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 concept Duration = detail::kIsDuration<T>;
-// What is None where it says nothing.
+// A value that is None when it has its default.
 template <class T>
 concept Optional = HasFields<T> && std::equality_comparable<T>;
 
@@ -50,7 +50,7 @@ concept Optional = HasFields<T> && std::equality_comparable<T>;
 
 struct Unit {
   std::string_view ending;
-  double of_a_second;  // so many are one
+  double of_a_second;  // how many make one second
 };
 inline constexpr Unit kUnits[] = {{"_ns", 1e9}, {"_ms", 1e3}, {"_s", 1}};
 
@@ -59,7 +59,7 @@ inline const Unit* unit_of(std::string_view name) {
     if (name.ends_with(unit.ending)) return &unit;
   return nullptr;
 }
-// Its number of a second; 0: a whole number, of whatever the name says.
+// How many of the unit make one second, if the value becomes a float; 0: it stays a whole number.
 inline double fraction(std::string_view name) {
   const Unit* unit = unit_of(name);
   return unit != nullptr && unit->of_a_second > 1 ? unit->of_a_second : 0;
@@ -103,7 +103,7 @@ std::string annotation(std::string_view name) {
   return Annotation<T>::text(name) + (Optional<T> ? " | None" : "");
 }
 
-// ---- one field ------------------------------------------------------------------------------------------------------
+// ---- one field ----------------------------------------------------------------------------------------------------
 
 template <class T>
 py::object item_of(std::string_view name, const T& member) {
@@ -140,11 +140,11 @@ void take(std::string_view name, const py::handle& item, T& member) {
 
 // ---- one record ---------------------------------------------------------------------------------------------------
 
-// Makes its NamedTuple, with the struct's own defaults. Those of the kinds that it holds come before it.
+// Makes the NamedTuple of T with the struct's own defaults. Define the kinds that it holds first.
 template <HasFields T>
 void define(py::module_& m, const char* name) {
   static_assert(well_formed<T>());
-  name_of<T> = name;  // before its fields: it may hold some of its own kind
+  name_of<T> = name;  // before its fields: it may hold values of its own kind
   py::list names, defaults;
   py::dict annotations;
   T value{};
@@ -176,7 +176,7 @@ template <HasFields T>
 py::object to_python(const T& value) {
   if constexpr (requires(T& own) { messages::say(own); }) {
     T own = value;
-    messages::say(own);  // those that it holds get theirs when they are converted
+    messages::say(own);  // nested values get their text when they are converted
     return items_of(own);
   } else {
     return items_of(value);
@@ -211,7 +211,7 @@ struct type_caster<T> {
   static handle cast(const T& value, return_value_policy, handle) { return pounce::records::to_python(value).release(); }
 };
 
-// From its digits, or from its bytes; "": no id.
+// From its digits or its bytes; "": no id.
 template <class Tag, std::size_t N>
 struct type_caster<pounce::HexId<Tag, N>> {
   using Id = pounce::HexId<Tag, N>;
@@ -250,7 +250,7 @@ struct type_caster<pounce::Number<Tag, T>> {
   static handle cast(const Number& number, return_value_policy, handle) { return int_(number.value).release(); }
 };
 
-#if PYBIND11_VERSION_MAJOR >= 3  // it has a caster of its own for every enum
+#if PYBIND11_VERSION_MAJOR >= 3  // version 3 has a caster of its own for every enum
 template <pounce::HasWords Enum>
 struct type_caster_enum_type_enabled<Enum, void> : std::false_type {};
 #endif

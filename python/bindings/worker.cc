@@ -1,5 +1,6 @@
-// The interpreter's side of a worker for python/pounce/_worker/interpreter.py: takes jobs from the engine, calls Python for each in
-// the main thread, sends what came back. Buffers travel both ways without a copy wherever nobody else can see them.
+// The interpreter's side of a worker, for python/pounce/_worker/interpreter.py: takes jobs from the engine, calls
+// Python for each in the main thread, and sends the results. Buffers travel both ways without a copy if no other code
+// can see them.
 #include <fcntl.h>
 #include <pthread.h>
 #include <pybind11/pybind11.h>
@@ -35,7 +36,7 @@ using worker::SharedBytes;
 using worker::WorkerHost;
 
 constexpr std::chrono::milliseconds kReaderPause{5};
-constexpr double kLongestPause = 3600;  // seconds, until idle() is asked again
+constexpr double kLongestPause = 3600;  // seconds until the next call of idle()
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
 
 // Memory of a received frame or object as a writable Python buffer.
@@ -50,7 +51,7 @@ py::object to_python(const Lent& lent) {
 }
 py::object writable(const Lent& lent) { return py::cast(Buffer{lent.bytes, lent.keep}); }
 
-// Python buffers that ZeroMQ and the engine no longer need, waiting for somebody with the GIL.
+// Python buffers that ZeroMQ and the engine no longer need. They wait for a thread with the GIL.
 class ReleaseList {
  public:
   void add(Py_buffer* view) {
@@ -79,8 +80,8 @@ class ReleaseList {
   std::atomic<bool> pending_ = false;
 };
 
-// A borrowed result must not change before it is sent: borrow only what nobody but us can reach. True if `object` has
-// no holder but the caller's one reference, and neither has the chain of arrays whose memory it is a view of.
+// A borrowed result must not change before it is sent, so borrow only what no other code can reach. True if `object`
+// has no holder but the caller's one reference, and the same holds for the chain of arrays whose memory it views.
 bool only_ours(PyObject* object, Py_ssize_t expected) {
   if (Py_REFCNT(object) > expected) return false;
   if (PyMemoryView_Check(object)) {
@@ -96,7 +97,7 @@ bool only_ours(PyObject* object, Py_ssize_t expected) {
 class PendingBuffer {
  public:
   explicit PendingBuffer(py::handle object) : view_(new Py_buffer) {
-    // PickleBuffer refuses a plain request for Fortran order; its exporter answers a full one.
+    // PickleBuffer refuses a plain request for Fortran order; its exporter answers a full request.
     if (PyObject_GetBuffer(object.ptr(), view_.get(), PyBUF_FULL_RO) != 0) throw py::error_already_set();
     if (!PyBuffer_IsContiguous(view_.get(), 'A')) {
       PyBuffer_Release(view_.get());
@@ -121,8 +122,8 @@ class PendingBuffer {
   std::unique_ptr<Py_buffer> view_;
 };
 
-// A signal that was sent to this thread is handled by Python in the next bytecode of somebody else's code, unless it is
-// taken out here. Exceptions other than KeyboardInterrupt (a handler of the user's) are raised.
+// Takes a pending signal out here: otherwise Python handles it in the next bytecode, which may be unrelated code.
+// Raises exceptions other than KeyboardInterrupt (from a handler of the user).
 bool swallow_interrupt() {
   ::syscall(SYS_gettid);  // returning from the kernel delivers what is pending
   if (PyErr_CheckSignals() == 0) return false;
@@ -145,7 +146,8 @@ class InterruptBlocked {
   sigset_t before_;
 };
 
-// Of one thread: the memory is the process's all the same, and the kernel does not have to add up what all threads used.
+// For one thread: memory is counted per process all the same, and the kernel need not add up the times of all
+// threads.
 std::int64_t most_memory() {
   rusage used{};
   return ::getrusage(RUSAGE_THREAD, &used) == 0 ? std::int64_t{1024} * used.ru_maxrss : 0;
@@ -156,21 +158,21 @@ void disarm_child() {
   if (host_for_fork != nullptr) host_for_fork->abandon_after_fork();
 }
 
-// What the main thread does between tasks (WorkerHost::next is not called meanwhile, so what arrives is queued), and when
-// again.
+// The main thread's work between tasks and the time of its next call. WorkerHost::next is not called meanwhile, so
+// arrivals are queued.
 class IdleCalls {
  public:
   explicit IdleCalls(const py::object& idle) : idle_(idle) {}
 
   TimePoint next() const { return next_; }
-  bool after_task() const { return next_ == TimePoint::min(); }  // it is called then also where another task waits
+  bool after_task() const { return next_ == TimePoint::min(); }  // then idle() is called even if another task waits
   void task_ended() {
     if (!idle_.is_none()) next_ = TimePoint::min();
   }
-  // A task that waits is taken first: idle() is called when it has run. Without the GIL.
-  bool asked(const WorkerHost& host) const { return host.modules_asked() && !host.wanted() && !idle_.is_none(); }
+  // True if idle() has modules to load. A waiting task goes first: idle() is called after it. Without the GIL.
+  bool has_modules(const WorkerHost& host) const { return host.modules_asked() && !host.wanted() && !idle_.is_none(); }
   void soon() { next_ = Clock::now(); }
-  // What it raises is no task's and has no reader but the log.
+  // An exception from it belongs to no task and is only logged.
   void call() {
     next_ = TimePoint::max();
     try {
@@ -203,8 +205,9 @@ class PyWorker {
  public:
   PyWorker(int supervisor, int output, int errors, int log, int page, std::string facing, std::string node,
            std::string devices, std::string python, std::string interface, std::string ports, std::vector<std::string> package_folders) {
-    ::setvbuf(stdout, nullptr, _IOLBF, 0);  // C libraries' lines come live too
-    for (const int fd : {supervisor, output, errors, log, page}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // not for user programs
+    ::setvbuf(stdout, nullptr, _IOLBF, 0);  // C libraries' lines appear live too
+    // Not for user programs.
+    for (const int fd : {supervisor, output, errors, log, page}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     worker::EngineSetup setup{UniqueFd(supervisor), UniqueFd(output), UniqueFd(errors), UniqueFd(page), log,
                               std::move(facing), std::move(node), std::move(devices), std::move(python), {}, {}, std::move(interface), std::move(ports)};
     setup.package_folders = std::move(package_folders);
@@ -216,8 +219,8 @@ class PyWorker {
     if (once != 0) throw std::runtime_error("pthread_atfork failed");
   }
 
-  // Runs tasks until the worker ends. execute(job) -> outcome; describe(exception) -> outcome, for what escapes it.
-  // idle() -> None, or after how many seconds without a task it is called again.
+  // Runs tasks until the worker ends. execute(job) -> outcome; describe(exception) -> outcome, for exceptions that
+  // escape execute. idle() -> None, or the seconds without a task until it is called again.
   void serve(const py::function& execute, const py::function& describe, const py::object& idle) {
     IdleCalls idle_calls(idle);
     while (true) {
@@ -225,14 +228,14 @@ class PyWorker {
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;
-        job = host_->next([&] { return releases_->pending() || idle_calls.asked(*host_); }, idle_calls.next());
-        if (!job && idle_calls.asked(*host_)) {
+        job = host_->next([&] { return releases_->pending() || idle_calls.has_modules(*host_); }, idle_calls.next());
+        if (!job && idle_calls.has_modules(*host_)) {
           job = host_->away();
           idle_calls.soon();
         }
       }
-      releases_->drain();  // after the wait: what was let go together with a job's arrival is free before the job runs
-      // Meant for the task before, or for this one, whose cancel came with it.
+      releases_->drain();  // after the wait: frees buffers released with a job's arrival before the job runs
+      // The interrupt was meant for the previous task, or for this one, whose cancel came with it.
       if (swallow_interrupt() && job && !job->failure && host_->cancel_asked(job->task))
         job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
       if (job) {
@@ -244,7 +247,7 @@ class PyWorker {
     }
   }
 
-  // Main thread, in idle(): something else has to be done.
+  // Main thread, in idle(): there is other work to do.
   bool wanted() const { return host_ == nullptr || host_->wanted(); }
 
   void tell_state(const std::string& word) {
@@ -253,7 +256,7 @@ class PyWorker {
     if (host_ != nullptr) host_->tell_state(state);
   }
 
-  // Any thread; blocks while the reader is far behind, as printing does.
+  // Any thread; blocks while the reader is far behind, like printing.
   void show(const py::bytes& text, const std::vector<py::bytes>& buffers) {
     if (host_ == nullptr || host_->forked()) return;
     std::vector<SharedBytes> message{worker::own_bytes(std::string(text))};
@@ -275,7 +278,7 @@ class PyWorker {
     return message ? py::object(py::bytes(message->front())) : py::none();
   }
 
-  // Main thread, at the worker's end: the client's answer to what was shown. None: there was none in time, or nobody is there.
+  // Main thread, at the worker's end: the client's answer to what was shown. None: no answer in time, or no client.
   py::object answer(double seconds) {
     std::optional<std::vector<std::string>> message;
     bool raised = false;
@@ -312,7 +315,7 @@ class PyWorker {
     if (host_ != nullptr) host_->tell_loading(std::move(module));
   }
   bool modules_asked() const { return host_ != nullptr && host_->modules_asked(); }  // any thread
-  // Main thread, in idle(): modules to load ahead, by `needs` and `imports`; empty: nothing new was asked for.
+  // Main thread, in idle(): modules to load ahead, by `needs` and `imports`; empty: no new request.
   std::map<std::string, std::vector<std::string>> modules() {
     const py::gil_scoped_release release;
     if (host_ == nullptr || !host_->modules_asked()) return {};
@@ -328,13 +331,13 @@ class PyWorker {
     host_.reset();
   }
 
-  // What Python sees of one job.
+  // One job in Python.
   struct View {
     PyWorker& worker;
     Job job;
 
     py::bytes function_pickle() const { return py::bytes(*job.function_body.bytes); }
-    // At once: asked for one by one they cost more than a short function.
+    // All parts at once: fetching them one by one costs more than a short function.
     JobParts parts() const {
       JobParts parts;
       const auto id = job.function.bytes();
@@ -421,13 +424,13 @@ class PyWorker {
       pending.emplace_back(outcome.pickle);
       for (const py::handle buffer : outcome.buffers) pending.emplace_back(buffer);
     }
-    record = py::none();  // what is left refers to the buffers' memory alone
+    record = py::none();  // now only the buffers refer to their memory
     result.pickle = pending.front().settle(releases_);
     for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle(releases_));
     return result;
   }
 
-  // A function that forked and returned in the child as well: the answer is the parent's to give.
+  // After a function that forked and returned in the child as well: only the parent answers.
   void leave_forked_child() const {
     if (host_->forked()) ::_exit(0);
   }

@@ -1,5 +1,5 @@
-// No signal reaches this thread while it lives; threads and processes that are started meanwhile begin so. Thread: its
-// maker's.
+// Blocks all signals in this thread during its lifetime; threads and processes started meanwhile inherit the mask.
+// Thread: its maker's.
 #pragma once
 
 #include <pthread.h>

@@ -13,7 +13,7 @@
 namespace pounce {
 namespace {
 
-// It may grow meanwhile: `most_bytes` is never passed.
+// The file may grow meanwhile: never reads more than `most_bytes`.
 std::optional<std::string> read_some(int file, std::size_t most_bytes) {
   std::string text;
   char buffer[16384];
@@ -55,7 +55,7 @@ std::string read_end(const std::string& path, std::size_t most_bytes) {
   if (longer && ::lseek(file.get(), -static_cast<off_t>(most_bytes), SEEK_END) < 0) return {};
   const std::string text = read_some(file.get(), most_bytes).value_or("");
   if (!longer) return text;
-  const auto newline = text.find('\n');  // the first line is a part of one
+  const auto newline = text.find('\n');  // the first line is incomplete
   return newline == std::string::npos ? "" : text.substr(newline + 1);
 }
 

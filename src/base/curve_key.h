@@ -1,4 +1,4 @@
-// CURVE keys as values. Making pairs is identity's, Z85 is transport's business. Thread: any.
+// CURVE keys as values. identity makes the pairs; transport converts to Z85. Thread: any.
 #pragma once
 
 #include <string.h>

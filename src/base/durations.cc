@@ -36,7 +36,7 @@ std::string_view trimmed(std::string_view text) {
   return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// What `text` begins with, of these letters; taken off it.
+// Takes the leading characters that `is_part` accepts off `text` and returns them.
 std::string_view take(std::string_view& text, auto is_part) {
   const auto end = std::ranges::find_if_not(text, is_part);
   const std::string_view part = text.substr(0, static_cast<std::size_t>(end - text.begin()));
@@ -75,7 +75,8 @@ std::optional<double> with_units(std::string_view text) {
   return sum;
 }
 
-// "1-12:30:00": without days the last of two parts is seconds, behind days the first is hours. A number alone is none.
+// "1-12:30:00": without days, the last of two parts is seconds; after days, the first part is hours. Rejects a number
+// alone.
 std::optional<double> as_slurm_writes(std::string_view text) {
   const auto dash = text.find('-');
   const bool has_days = dash != text.npos;

@@ -1,4 +1,4 @@
-// How alike two words are: for "did you mean". Bytes are compared. Pure. Thread: any.
+// The similarity of two words, for "did you mean". Compares bytes. Pure. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace pounce {
 
-// Letters to add, drop or replace, two neighbours to swap: the fewest that make one word of the other.
+// The fewest operations that turn one word into the other: add, drop or replace a letter, or swap two neighbours.
 std::size_t edit_distance(std::string_view from, std::string_view to);
 
-// The nearest of them, as far as a slip of the finger may go: a third of the word; empty: none is so near.
+// The nearest candidate within the distance of a typing error, a third of the word; empty: none is near enough.
 std::string meant_word(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace pounce

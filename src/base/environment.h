@@ -8,10 +8,11 @@ namespace pounce {
 
 using Environment = std::map<std::string, std::string>;
 
-// Of an environment as `environ` has it: "NAME=value" each, the last one null. An entry without a name is left out.
+// Parses an environment in the form of `environ`: "NAME=value" entries, the last one null. Skips entries without a
+// name.
 Environment environment_of(const char* const* entries);
 
-// Empty where it is not set.
+// Empty if the variable is not set.
 std::string value_of(const Environment& environment, const std::string& name);
 
 }  // namespace pounce

@@ -1,4 +1,4 @@
-// This machine as it calls itself. Thread: any.
+// This machine's own host name. Thread: any.
 #pragma once
 
 #include <unistd.h>

@@ -27,7 +27,7 @@ std::string format_job_tag(const JobTag& tag) {
 
 std::optional<JobTag> parse_job_tag(std::string_view comment) {
   if (!comment.starts_with(kPrefix)) return std::nullopt;
-  comment = comment.substr(0, comment.find(' '));  // what follows is a note
+  comment = comment.substr(0, comment.find(' '));  // drop the note behind the tag
   comment.remove_prefix(kPrefix.size());
   const auto colon = comment.find(':');
   if (colon == std::string_view::npos) return std::nullopt;

@@ -1,4 +1,4 @@
-// Words in a row: "a, b, c". Nothing for no words.
+// Joins words: "a, b, c". Empty for no words.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace pounce {
 
 std::string joined(std::span<const std::string> words, std::string_view separator = ", ");
 
-// Of each element what `word` makes of it: a member or a function.
+// Applies `word`, a member or a function, to each element.
 template <class Elements, class Word>
 std::string joined(const Elements& elements, std::string_view separator, Word word) {
   std::vector<std::string> words;

@@ -24,11 +24,11 @@ std::string endpoint_of(int fd) {
   return "tcp://" + name + ":" + port;
 }
 
-// An empty one: errno says why.
+// Without a descriptor on failure; errno tells why.
 ListeningSocket listen_on(SocketAddress address, int in_line) {
   ListeningSocket listening;
   UniqueFd fd(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;  // the connections of a process that just ended do not hold the port
+  const int on = 1;  // connections of a process that just ended must not block the port
   if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::bind(fd.get(), address.pointer(), address.size) != 0 || ::listen(fd.get(), in_line) != 0)
     return listening;

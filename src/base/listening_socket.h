@@ -1,4 +1,4 @@
-// A TCP socket that listens, and addresses as sockets take them. Thread: any.
+// A listening TCP socket, and socket addresses. Thread: any.
 #pragma once
 
 #include <sys/socket.h>
@@ -21,7 +21,7 @@ struct SocketAddress {
   sockaddr* pointer() { return reinterpret_cast<sockaddr*>(&bytes); }
 };
 
-// host: "10.77.0.1", "fd00::1" or "[fd00::1]"; no name service is asked. nullopt: it is no number.
+// host: "10.77.0.1", "fd00::1" or "[fd00::1]"; no name service is used. nullopt: not a numeric address.
 std::optional<SocketAddress> numeric_address(const std::string& host, unsigned port);
 
 struct ListeningSocket {
@@ -29,9 +29,9 @@ struct ListeningSocket {
   std::string endpoint;  // "tcp://10.77.0.1:50017"
 };
 
-// host: a numeric address ("10.77.0.1", "[fd00::1]") or the name of an interface. Of a range the first free port, from a
-// place of our own on: many processes of a node look at once. Without one any port.
-// in_line: connections that wait to be accepted, in the kernel.
+// host: a numeric address ("10.77.0.1", "[fd00::1]") or the name of an interface. Takes the first free port of a
+// range; the pid decides where the search starts, because many processes of a node search at once. Takes any port
+// without a range. in_line: the kernel's backlog of connections to accept.
 Result<ListeningSocket> listen_at(const std::string& host, const std::optional<PortRange>& ports, int in_line);
 
 }  // namespace pounce

@@ -17,9 +17,9 @@ void log_failed_check(const char* condition, const char* message, const char* fi
   spdlog::shutdown();
 }
 
-constexpr std::size_t kMostBytes = 8 * 1024 * 1024;  // then it becomes "<name>.1.log", in the place of an older one
+constexpr std::size_t kMostBytes = 8 * 1024 * 1024;  // then it is renamed to "<name>.1.log", replacing an older one
 
-// Names and errors of strangers are part of messages: no message is more than one line.
+// Messages contain names and errors from untrusted peers: print each message on one line.
 class OneLine : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {

@@ -1,6 +1,6 @@
-// Logging for operators: one line per state change, key=value, ids always, no payloads, no secrets. A file is bounded;
-// what strangers say cannot make a line of its own (printable.h).
-// Programs call start_log once; everything else calls spdlog's free functions. Thread: any.
+// Logging for operators: one line per state change, key=value, ids always, no payloads, no secrets. A log file is
+// bounded; text from untrusted peers cannot make a line of its own (printable.h). Programs call start_log once; all
+// other code calls spdlog's free functions. Thread: any.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -9,7 +9,7 @@
 
 namespace pounce {
 
-// path empty: stderr. Level from POUNCE_LOG (debug, info, warn, error), info without it.
+// path empty: stderr. POUNCE_LOG sets the level (debug, info, warn, error); the default is info.
 void start_log(const std::string& program, const std::string& path);
 
 }  // namespace pounce

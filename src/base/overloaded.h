@@ -1,4 +1,5 @@
-// Lambdas as one visitor of a variant: a kind that none of them takes does not compile. Pure. Thread: any.
+// Combines lambdas into one visitor of a variant: an alternative that none of them takes does not compile. Pure.
+// Thread: any.
 #pragma once
 
 namespace pounce {
@@ -8,6 +9,6 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 template <class... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang before 17 does not find it itself
+Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang before 17 does not deduce it
 
 }  // namespace pounce

@@ -1,15 +1,15 @@
-// A name in a folder where everybody may write (/tmp, /var/tmp), for a folder of this user. Thread: any.
+// Chooses a name for a folder of this user in a folder that all users can write to (/tmp, /var/tmp). Thread: any.
 #pragma once
 
 #include <string>
 
 namespace pounce {
 
-// A folder, no link, that belongs to this user.
+// True for a folder, not a link, that belongs to this user.
 bool is_own_folder(const std::string& path);
 
-// `shared`/`name`, while that is free or ours; else one like it that is ours; else one that nobody can have guessed, the
-// same for the life of this process. Makes nothing.
+// Returns `shared`/`name` if that is free or ours; otherwise a similar name that is ours; otherwise a name that
+// cannot have been guessed, the same for the life of this process. Creates nothing.
 std::string own_name_in(const std::string& shared, const std::string& name);
 
 }  // namespace pounce

@@ -1,4 +1,4 @@
-// Two descriptors with a stream between them, closed at exec. nullopt: there is none, and errno says why. Thread: any.
+// Two descriptors with a stream between them, closed at exec. nullopt: errno tells why. Thread: any.
 #pragma once
 
 #include <optional>

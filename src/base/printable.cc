@@ -6,7 +6,7 @@
 namespace pounce {
 namespace {
 
-// One character at the front; bytes 0: what is there is not UTF-8 (RFC 3629: no long forms, no surrogates).
+// The character at the front; bytes 0: it is not UTF-8 (RFC 3629: no overlong forms, no surrogates).
 struct Character {
   std::uint32_t point = 0;
   std::size_t bytes = 0;

@@ -1,4 +1,4 @@
-// Text of strangers for logs and terminals. Thread: any.
+// Makes untrusted text safe for logs and terminals. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,9 @@
 
 namespace pounce {
 
-// Without what could act on a terminal or pass for another line: control characters, marks that turn the writing around
-// and bytes that are not UTF-8 appear as \xNN, \n, \t. More than `most_bytes` are cut, and end with "…".
+// Escapes everything that could control a terminal or look like another line: control characters, marks that change
+// the writing direction and bytes that are not UTF-8 become \xNN, \n, \t. Cuts text over `most_bytes` and ends it
+// with "…".
 std::string printable(std::string_view text, std::size_t most_bytes = 4096);
 
 }  // namespace pounce

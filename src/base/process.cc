@@ -28,7 +28,7 @@ tl::unexpected<Error> cannot(const std::string& what, int error = errno) {
   return failure(ErrorCode::kInternal, "cannot " + what + ": " + std::strerror(error));
 }
 
-// As a shell finds it; a name that is nowhere stays as it is, and exec says so.
+// Searches PATH as a shell does. A name without a match stays as it is, and exec reports the error.
 std::string found(const std::string& name) {
   const char* path = std::getenv("PATH");
   if (name.find('/') != std::string::npos || path == nullptr) return name;
@@ -43,7 +43,7 @@ std::string found(const std::string& name) {
   return name;
 }
 
-// Ends with a null, as exec wants it; valid as long as the texts are.
+// Null-terminated, as exec needs it; valid as long as the texts are.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
@@ -55,8 +55,8 @@ struct Given {  // one of the child's descriptors
   int number, ours;
 };
 
-// Everything the child needs, made before fork: after it only plain system calls are allowed, since another thread of
-// ours may have held any lock.
+// Everything the child needs, made before fork: after it only plain system calls are allowed, since another of our
+// threads may have held any lock.
 class Child {
  public:
   Child(const Program& program, int null, const Pipe& report, const Pipe& gate);
@@ -78,7 +78,7 @@ class Child {
   const int death_signal_;
   const std::optional<mode_t> file_mask_;
   std::vector<Given> given_;  // by number
-  int above_, limit_;         // the first number that nothing is given; the last there may be
+  int above_, limit_;         // the first number without a given descriptor; the highest possible number
   int report_, gate_;
   const int gates_other_end_;
   const pid_t parent_ = ::getpid();
@@ -111,7 +111,7 @@ Child::Child(const Program& program, int null, const Pipe& report, const Pipe& g
 void Child::run() {
   stand();
   take_descriptors();
-  char opened = 0;  // nothing comes: whoever should open it has gone, or said no
+  char opened = 0;  // end of file: the parent has gone or refused
   if (::read(gate_, &opened, 1) != 1) ::_exit(127);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
@@ -132,11 +132,11 @@ void Child::stand() {
     if (orphan > 0) ::_exit(0);
   } else if (death_signal_ != 0) {
     ::prctl(PR_SET_PDEATHSIG, death_signal_);
-    if (::getppid() != parent_) ::_exit(127);  // it has died before we asked
+    if (::getppid() != parent_) ::_exit(127);  // the parent died before prctl()
   }
 }
 
-// Through numbers above all: any of ours may have a number that another shall get.
+// Moves the descriptors above all others first: any of ours may have a number that another one needs.
 void Child::take_descriptors() {
   ::close(gates_other_end_);
   report_ = ::fcntl(report_, F_DUPFD_CLOEXEC, above_);
@@ -157,7 +157,7 @@ void Child::close_others() {
   close_range(next, limit_);
 }
 
-// At exec: until then the report is needed. The last range has no end, whatever the limit says now.
+// Closes at exec, because the report is needed until then. The last range has no end, whatever the limit is now.
 void Child::close_range(int first, int last) {
   const unsigned end = last == limit_ ? ~0U : static_cast<unsigned>(last);
   if (::close_range(static_cast<unsigned>(first), end, CLOSE_RANGE_CLOEXEC) == 0) return;
@@ -170,7 +170,7 @@ void Child::fail() {
   ::_exit(127);
 }
 
-// All signals wait: a handler of ours must not run in the child, where half of us is missing.
+// Blocks all signals: a handler of ours must not run in the child, which lacks our other threads.
 pid_t forked(Child& child) {
   const BlockedSignals blocked;
   const pid_t pid = ::fork();
@@ -178,7 +178,7 @@ pid_t forked(Child& child) {
   return pid;
 }
 
-// Nothing to read: exec has closed the pipe.
+// Returns 0 if there is nothing to read: exec has closed the pipe.
 int reported(int report) {
   int error = 0;
   ssize_t got;
@@ -192,7 +192,7 @@ int reported(int report) {
 Result<pid_t> start_process(const Program& program) {
   const std::string name = program.command.front();
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  auto report = make_pipe(), gate = make_socket_pair();  // sockets: writing to a child that has died must not raise SIGPIPE
+  auto report = make_pipe(), gate = make_socket_pair();  // a socket: writing to a dead child must not raise SIGPIPE
   if (!null || !report || !gate) return cannot("start " + name);
   Child child(program, null.get(), *report, *gate);
   const pid_t pid = forked(child);
@@ -205,7 +205,7 @@ Result<pid_t> start_process(const Program& program) {
     if (program.standing != Standing::kOrphan) wait_for(pid);
     return failure(agreed.error());
   }
-  static_cast<void>(::send(gate->writer.get(), "!", 1, MSG_NOSIGNAL));  // it may have died
+  static_cast<void>(::send(gate->writer.get(), "!", 1, MSG_NOSIGNAL));  // the child may have died
   const int error = reported(report->reader.get());
   if (error == 0) return pid;
   if (program.standing != Standing::kOrphan) wait_for(pid);
@@ -221,7 +221,7 @@ Result<pid_t> start_function(Standing standing, int death_signal, const std::fun
     ::prctl(PR_SET_PDEATHSIG, death_signal);
     if (::getppid() != parent) ::_exit(127);
   }
-  // What it throws ends it here: the caller's frames above us are its parent's business.
+  // An exception ends the child here: the caller's frames above belong to the parent.
   const auto guarded = [&function]() noexcept { return function(); };
   ::_exit(guarded());
 }

@@ -1,7 +1,7 @@
-// Starting processes: the only place that forks or executes (tests/rules_test.py). A child gets what is named here and
-// nothing else: its descriptors, no blocked and no ignored signal, and a failing exec comes back as the caller's error.
-// A child that was not waited for keeps its number, so wait and kill go by pid. Blocking where it says so. Thread: any;
-// the kernel ends a child with a death_signal with the *thread* that started it.
+// Starts processes: the only place that forks or executes (tests/rules_test.py). A child gets only what is named
+// here: its descriptors, no blocked and no ignored signal; a failing exec becomes the caller's error. A child keeps
+// its pid until it is waited for, so wait and kill use the pid. Functions block where they say so. Thread: any; but
+// the kernel sends a death_signal when the *thread* that started the child ends.
 #pragma once
 
 #include <sys/types.h>
@@ -17,55 +17,57 @@
 
 namespace pounce {
 
-// Where a child stands: whose terminal, whose signals, whose child.
+// A child's session, process group and parent.
 enum class Standing : std::uint8_t {
   kOurs,        // in our session and group: Ctrl-C reaches it too
-  kOwnGroup,    // kill(-pid) reaches it and what it has started
-  kOwnSession,  // and no terminal
-  kOrphan       // and not our child: it outlives us, nobody waits for it, it can never get a terminal
+  kOwnGroup,    // kill(-pid) reaches it and its descendants
+  kOwnSession,  // as kOwnGroup, and without a terminal
+  kOrphan       // as kOwnSession, and not our child: it outlives us and can never get a terminal
 };
 
 struct Program {
-  std::vector<std::string> command;  // whole argv; looked for in our PATH where it has no '/'
+  std::vector<std::string> command;  // whole argv; the program is searched in our PATH if it has no '/'
   std::optional<std::map<std::string, std::string>> environment{};  // exactly this; nullopt: ours
   std::string directory{};                                          // empty: ours
-  std::map<int, int> descriptors{};  // the child's number, our descriptor; 0, 1, 2: else /dev/null; any other: closed
+  // The child's number, our descriptor; 0, 1, 2 default to /dev/null; others are closed.
+  std::map<int, int> descriptors{};
   Standing standing = Standing::kOurs;
-  int death_signal = 0;  // sent to it when we die; not to an orphan
+  int death_signal = 0;  // sent to the child when we die; not to an orphan
   std::optional<mode_t> file_mask{};
-  // Called with its pid while it waits between fork and exec; an error ends it unstarted. It ends also if we die here.
+  // Called with the child's pid while the child waits between fork and exec; an error ends it unstarted. The child
+  // also ends if we die here.
   std::function<Result<void>(pid_t)> before_exec{};
 };
 
-// Returns when the program runs. kInternal: no process, no such program, no such directory. An orphan's pid is for the
-// log only.
+// Returns when the program runs. kInternal: no process, no such program, no such directory. Use an orphan's pid for
+// the log only.
 Result<pid_t> start_process(const Program& program);
 
-// A child that runs a function of ours and exits with what it returns: for a library that may call exit() or hang, and
-// for a server that is this very program. Our descriptors and our signal mask stay, of our threads only this one. Call it
-// only where no other thread can hold a lock that the function needs. `standing`: kOurs or kOwnGroup.
+// Starts a child that runs a function of ours and exits with its result: for a library that may call exit() or hang,
+// and for a server that is this same program. The child keeps our descriptors and signal mask, but only this thread.
+// Call it only if no other thread can hold a lock that the function needs. `standing`: kOurs or kOwnGroup.
 Result<pid_t> start_function(Standing standing, int death_signal, const std::function<int()>& function);
 
-// This process becomes that program, with our descriptors and environment. Returns only if it cannot.
+// Replaces this process with that program, with our descriptors and environment. Returns only on failure.
 Error become(const std::vector<std::string>& command);
 
 int wait_for(pid_t child);                  // its wait status; blocks
-int kill_and_wait(pid_t child);             // does not change how one ended that is on its way out
+int kill_and_wait(pid_t child);             // does not change the status of a child that is ending already
 std::string how_it_ended(int wait_status);  // "exit code 1", "signal 9"
 
 inline constexpr pid_t kAnyChild = -1;
 struct Ended {
-  pid_t pid = 0;  // 0: there is no such child; somebody else has taken its status
+  pid_t pid = 0;  // 0: no such child; its status was already taken
   int wait_status = 0;
 };
-std::optional<Ended> ended_child(pid_t child);  // without waiting; nullopt: it runs, or none of all has ended
+std::optional<Ended> ended_child(pid_t child);  // without waiting; nullopt: it runs, or no child has ended
 
 struct Finished {
   int wait_status = 0;
   std::string output;
 };
-// Runs it to its end and takes what it writes to standard output; with_errors: and to standard error. Its standard input
-// and, without with_errors, its standard error are ours. Blocks.
+// Runs the program to its end and returns its standard output; with_errors: and its standard error. It inherits our
+// standard input and, without with_errors, our standard error. Blocks.
 Result<Finished> output_of(Program program, bool with_errors = false);
 
 }  // namespace pounce

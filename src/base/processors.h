@@ -1,4 +1,4 @@
-// How many processors this process may run on: a job has fewer than its machine. Thread: any.
+// The number of processors this process may run on: a job has fewer than its machine. Thread: any.
 #pragma once
 
 #include <sched.h>

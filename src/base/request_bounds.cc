@@ -11,7 +11,7 @@ std::string count(const auto& member) {
   else if constexpr (requires { std::to_string(member); })
     return std::to_string(member);
   else
-    return {};  // no number: it has no bounds
+    return {};  // not a number, so it has no bounds
 }
 
 Error out_of_bounds(const std::string& what, const std::string& said, const Bounds& bounds) {
@@ -26,20 +26,20 @@ struct Sum {
 
 }  // namespace
 
-Result<void> check_bounds(const Resources& asked) {
+Result<void> check_bounds(const Resources& resources) {
   Error wrong;
-  for_each_field(asked, [&wrong](const auto& field, const auto& member) {
+  for_each_field(resources, [&wrong](const auto& field, const auto& member) {
     if (wrong.empty() && !is_within(field.bounds, member)) wrong = out_of_bounds(std::string(field.name), count(member), field.bounds);
   });
   if (!wrong.empty()) return failure(wrong);
-  if (asked.workers % asked.nodes != 0)
-    return failure(ErrorCode::kBadRequest, std::to_string(asked.workers) + " workers on " + std::to_string(asked.nodes) + " nodes are not as many on each",
+  if (resources.workers % resources.nodes != 0)
+    return failure(ErrorCode::kBadRequest, std::to_string(resources.workers) + " workers on " + std::to_string(resources.nodes) + " nodes are not as many on each",
                    "Ask for a number of workers that the number of nodes divides.");
-  for (const Sum& sum : {Sum{"GPUs", asked.node_gpus(), kMostGpus}, Sum{"CPUs", asked.node_cpus(), kMostCpus},
-                         Sum{"MiB of memory", asked.node_memory_mib(), kMostMemoryMib}})
+  for (const Sum& sum : {Sum{"GPUs", resources.node_gpus(), kMostGpus}, Sum{"CPUs", resources.node_cpus(), kMostCpus},
+                         Sum{"MiB of memory", resources.node_memory_mib(), kMostMemoryMib}})
     if (sum.all > sum.most)
       return failure(ErrorCode::kBadRequest,
-                     std::to_string(asked.workers_of_node()) + " workers would have " + std::to_string(sum.all) + " " + sum.what + " of one node",
+                     std::to_string(resources.workers_of_node()) + " workers would have " + std::to_string(sum.all) + " " + sum.what + " of one node",
                      "Ask for at most " + std::to_string(sum.most) + " together.");
   return {};
 }

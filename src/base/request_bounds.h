@@ -1,5 +1,5 @@
-// Whether a request is within the bounds of pounce/resources.h. For those who have it from people, and for who hands it to
-// Slurm; on the wire the table of fields decides alone. Pure. Thread: any.
+// Checks a request against the bounds of pounce/resources.h, where it comes from a user and before it goes to Slurm;
+// on the wire the table of fields checks alone. Pure. Thread: any.
 #pragma once
 
 #include "pounce/resources.h"
@@ -7,7 +7,7 @@
 
 namespace pounce {
 
-// Each field, and what all workers ask for together: kBadRequest.
-Result<void> check_bounds(const Resources& asked);
+// Checks each field and the sums over all workers: kBadRequest.
+Result<void> check_bounds(const Resources& resources);
 
 }  // namespace pounce

@@ -8,7 +8,8 @@
 namespace pounce {
 namespace {
 
-constexpr char kJob[] = "POUNCE_STEP_JOB", kPlaces[] = "POUNCE_STEP_PLACES";  // "0:0,1;2:": no variable of Slurm's has this
+// "0:0,1;2:"; no Slurm variable tells this.
+constexpr char kJob[] = "POUNCE_STEP_JOB", kPlaces[] = "POUNCE_STEP_PLACES";
 
 std::string text_of(const StepPlace& place) {
   return std::to_string(place.relative) + (place.gpus ? ":" + *place.gpus : "");
@@ -24,7 +25,7 @@ StepPlace place_of(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> step_command(const std::string& job, const StepPlace& place) {
-  // --overlap: it shares what the job has with the job's other steps, should its tasks start some. No binding: the workers
+  // --overlap: the step shares the job's resources with other steps that its tasks may start. No binding: the workers
   // share out the processors themselves.
   std::vector<std::string> command = {
       "srun", "--jobid=" + job, "--overlap", "--relative=" + std::to_string(place.relative), "--nodes=1", "--ntasks=1", "--ntasks-per-node=1",

@@ -1,5 +1,6 @@
-// The command that runs a program on one of the nodes of a job of Slurm's, from inside that job: Slurm's own step launcher, for which
-// libslurm has no public call (docs/decisions/0012-further-nodes-are-steps.md). Pure. Thread: any.
+// The command that runs a program on one node of a Slurm job, from inside that job. It uses Slurm's own step
+// launcher, for which libslurm has no public call (docs/decisions/0012-further-nodes-are-steps.md). Pure.
+// Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,27 @@
 namespace pounce {
 
 struct StepPlace {
-  std::uint32_t relative = 0;         // which of the job's nodes, as srun counts them
-  std::optional<std::string> gpus{};  // which of the node's it has, as CUDA_VISIBLE_DEVICES names them; nullopt: all of the job's there
+  std::uint32_t relative = 0;         // index of the node in the job, as srun counts
+  // The node's GPUs that it gets, in CUDA_VISIBLE_DEVICES form; nullopt: all of the job's on that node.
+  std::optional<std::string> gpus{};
 
   bool operator==(const StepPlace&) const = default;
 };
 
-// The program's argv goes behind it. With `gpus` it is told of these alone, and not that it is a job of Slurm's: it has a part of one.
+// Append the program's argv. With `gpus` the program sees these GPUs alone and does not see that it runs in a Slurm
+// job, because it has a part of one.
 std::vector<std::string> step_command(const std::string& job, const StepPlace& place);
 
-// Where a lease's nodes are not all of a job's, or have a part of each: which they are. Travels in two variables of the environment of
-// the lease's first process.
+// The nodes of a lease that has not all nodes of its job, or only a part of each. Passed in two environment variables
+// of the lease's first process.
 struct JobNodes {
-  std::string job;                // Slurm's number of it
+  std::string job;                // Slurm's job id
   std::vector<StepPlace> places;  // empty: the job's own nodes, in their order
 
   StepPlace at(std::uint32_t node) const { return node < places.size() ? places[node] : StepPlace{node}; }
 };
 void tell(const JobNodes& nodes, Environment& environment);
-JobNodes job_nodes(const Environment& environment);  // what a batch job has of Slurm, unless it was told more
+// The batch job's nodes from Slurm, unless the two variables are set.
+JobNodes job_nodes(const Environment& environment);
 
 }  // namespace pounce

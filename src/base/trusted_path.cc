@@ -24,7 +24,7 @@ tl::unexpected<Error> distrust(const std::string& component, const std::string& 
   return failure(ErrorCode::kDaemonUnavailable, component + " " + why, std::move(remedy));
 }
 
-// Debian and others give each user such a group, and a umask that lets it write.
+// Debian and others give each user a private group, and a umask that lets it write.
 bool is_own_group(gid_t group) {
   const passwd* user = ::getpwuid(::geteuid());
   const struct group* entry = user == nullptr ? nullptr : ::getgrgid(group);
@@ -49,12 +49,12 @@ Result<void> trusted(const std::string& component, const struct stat& facts) {
 
 UniqueFd root() { return UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
 
-// The last component that was reached, open for its place only (O_PATH), and what is still ahead.
+// The last component reached, opened without access (O_PATH), and the rest of the path.
 class Walk {
  public:
   explicit Walk(const std::string& path) : here_(root()) {
     append(path);
-    // A look at the whole path mounts what is mounted on demand: O_PATH alone does not.
+    // Access the whole path first to trigger automounts: O_PATH alone does not.
     ::access(path.c_str(), F_OK);
   }
 
@@ -105,7 +105,7 @@ class Walk {
   int links_ = 0;
 };
 
-// The same file or folder, now for reading.
+// The same file or folder, reopened for reading.
 UniqueFd reopened(const UniqueFd& place, int flags) {
   return UniqueFd(::open(("/proc/self/fd/" + std::to_string(place.get())).c_str(), flags | O_CLOEXEC));
 }

@@ -16,8 +16,8 @@ WriteProbe probe_writing(const std::filesystem::path& folder) {
   std::string name = (folder / ".pounce-probe-XXXXXX").string();
   const UniqueFd file(::mkstemp(name.data()));
   if (!file) return {std::strerror(errno)};
-  const std::string page(4096, '\0');  // less may still fit where the disk is full
-  // A quota, and a network file system, tell only at fsync.
+  const std::string page(4096, '\0');  // fewer bytes may still fit on a full disk
+  // A quota and a network file system report errors only at fsync.
   const bool written = write_all(file.get(), page) && ::fsync(file.get()) == 0;
   const std::string trouble = written ? "" : std::strerror(errno);
   struct stat facts {};

@@ -1,5 +1,5 @@
-// Whether something can be written in a folder, found out by writing it: permissions and free space do not tell of quotas,
-// read-only mounts and file servers. Leaves nothing behind. Thread: any; blocks for one fsync.
+// Tests whether a folder is writable by writing to it: permissions and free space do not reveal quotas, read-only
+// mounts and file servers. Leaves nothing behind. Thread: any; blocks for one fsync.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,13 @@
 namespace pounce {
 
 struct WriteProbe {
-  std::string trouble;  // empty: it can
-  double stamp_s = 0;   // the time then, by the clock of the folder's file system
+  std::string trouble;  // empty: writable
+  double stamp_s = 0;   // the time of the write, by the file system's clock
 };
 
 WriteProbe probe_writing(const std::filesystem::path& folder);
 
-// It, or the nearest folder above it that is there: where its first missing part would be made.
+// The folder, or its nearest existing parent: there the first missing part would be created.
 std::filesystem::path nearest_existing(std::filesystem::path folder);
 
 }  // namespace pounce

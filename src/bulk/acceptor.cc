@@ -8,7 +8,7 @@
 namespace pounce::bulk {
 namespace {
 
-constexpr std::size_t kMostNewcomers = 64;  // sixteen clients that all come at once
+constexpr std::size_t kMostNewcomers = 64;  // sixteen clients that connect at once
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A worker's end of its lanes: one port, where whoever was given a key comes in. Thread: the one that owns the loop or leader
-// token.
+// A worker's end of its lanes: one port, open to peers that were given a key. Thread: the one that owns the loop or
+// leader token.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,14 @@ class Acceptor {
   static Result<std::unique_ptr<Acceptor>> bind(const std::string& endpoint);
 
   const std::string& endpoint() const { return listener_->endpoint(); }
-  // Keys for one client, each good for one connection; its earlier ones are good for nothing any more.
+  // Makes keys for one client, each valid for one connection; the client's earlier keys become invalid.
   std::vector<tls::Credential> keys_for(const std::string& client);
-  // That somebody else has made.
+  // Takes keys that a client made for a lane between two of its workers.
   void take_keys(const std::string& client, std::vector<tls::Credential> credentials);
   void forget(const std::string& client);
-  void forget_all(const std::string& beginning);  // of their names
-  std::optional<std::pair<std::string, std::unique_ptr<tls::Channel>>> accept();  // whose it is; ask until there is none
+  void forget_all(const std::string& beginning);  // all clients whose names begin so
+  // The client's name and its channel; call until nullopt.
+  std::optional<std::pair<std::string, std::unique_ptr<tls::Channel>>> accept();
 
   int fd() const { return listener_->fd(); }
   TimePoint next_deadline() const { return listener_->next_deadline(); }

@@ -28,9 +28,9 @@ std::optional<Offered> Exchange::offered(const Piece& piece) const {
 
 void Exchange::fetch(const std::string& of, std::vector<Target> targets, Position from) {
   const std::lock_guard lock(mutex_);
-  if (told_whole(of)) return;  // and not heard yet
+  if (told_whole(of)) return;  // its event has not been read yet
   fetches_.begin(of, std::move(targets), from);
-  if (!fetches_.reached(of)) tell(Whole{of});  // nothing was left of it
+  if (!fetches_.reached(of)) tell(Whole{of});  // nothing was missing
 }
 
 void Exchange::stop(const std::string& of) {

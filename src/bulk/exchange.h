@@ -1,4 +1,4 @@
-// What the connections of one lane have in common: what is offered, what is fetched, and what came of it. Thread: any.
+// The state that the connections of one lane share: offers, fetches and their outcome. Thread: any.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@
 
 namespace pounce::bulk {
 
-struct Whole {  // it has come
+struct Whole {  // the transfer is complete
   std::string of;
 };
-struct Failed {  // it cannot be kept here; nothing more of it is asked for
+struct Failed {  // the data cannot be kept here; no further piece is requested
   std::string of;
   Error error;
 };
-struct Lost {  // a connection, and with it the lane
+struct Lost {  // a connection was lost, and with it the lane
   std::string why;
-  bool stood = false;  // the lane was there once
+  bool stood = false;  // the lane was once established
 };
 using Event = std::variant<Whole, Failed, Lost>;
 
@@ -37,7 +37,7 @@ class Exchange {
   std::optional<Offered> offered(const Piece& piece) const;
 
   void fetch(const std::string& of, std::vector<Target> targets, Position from);
-  void stop(const std::string& of);  // nothing is told of it any more
+  void stop(const std::string& of);  // no event follows for this transfer
   std::optional<Position> reached(const std::string& of) const;
   std::uint64_t bytes_left() const;
 
@@ -46,14 +46,14 @@ class Exchange {
   void came(const Piece& piece);
   void failed(const Piece& piece, Error error);
   void stands();
-  // `stood`: that connection did. One that never came is no loss to a lane that has others.
+  // `stood`: that connection was established. One that never was is no loss to a lane that has others.
   void lost(std::string why, bool stood);
 
-  int fd() const { return news_.get(); }  // readable when there are events; -1: there was no descriptor
+  int fd() const { return news_.get(); }  // readable when there are events; -1: no descriptor was left
   std::vector<Event> events();
 
  private:
-  // locked
+  // Call these with the lock held.
   void tell(Event event);
   bool told_whole(const std::string& of) const;
 
@@ -62,7 +62,7 @@ class Exchange {
   Fetches fetches_;
   std::vector<Event> events_;
   bool stands_ = false;
-  std::atomic<bool> told_ = false;  // there are some: looked at in each turn, without a system call
+  std::atomic<bool> told_ = false;  // there are events: checked in each turn without a system call
   const UniqueFd news_;
 };
 

@@ -6,14 +6,14 @@
 namespace pounce::bulk {
 
 void Fetches::Transfer::skip_full() {
-  while (!all_asked() && next.offset == (*targets)[next.buffer].size) next = {next.buffer + 1, 0};
+  while (!all_requested() && next.offset == (*targets)[next.buffer].size) next = {next.buffer + 1, 0};
 }
 
 void Fetches::begin(const std::string& of, std::vector<Target> targets, Position from) {
   if (reached(of)) return;
   Transfer transfer{of, std::make_shared<const std::vector<Target>>(std::move(targets)), from, {}};
   transfer.skip_full();
-  if (!transfer.all_asked()) transfers_.push_back(std::move(transfer));
+  if (!transfer.all_requested()) transfers_.push_back(std::move(transfer));
 }
 
 void Fetches::stop(const std::string& of) {
@@ -21,11 +21,11 @@ void Fetches::stop(const std::string& of) {
 }
 
 std::optional<Piece> Fetches::next() {
-  const auto transfer = std::ranges::find_if(transfers_, [](const Transfer& one) { return !one.all_asked(); });
+  const auto transfer = std::ranges::find_if(transfers_, [](const Transfer& one) { return !one.all_requested(); });
   if (transfer == transfers_.end()) return std::nullopt;
   const Position at = transfer->next;
   const std::uint64_t size = std::min(kPieceBytes, (*transfer->targets)[at.buffer].size - at.offset);
-  transfer->asked.insert(at);
+  transfer->in_flight.insert(at);
   transfer->next.offset += size;
   transfer->skip_full();
   return Piece{transfer->of, at, size, transfer->targets};
@@ -37,18 +37,18 @@ bool Fetches::wants(const Piece& piece) const {
 
 bool Fetches::came(const Piece& piece) {
   const auto transfer = std::ranges::find_if(transfers_, [&](const Transfer& one) { return one.targets == piece.targets; });
-  if (transfer == transfers_.end()) return false;  // nobody wants it any more
-  transfer->asked.erase(piece.at);
-  if (!transfer->asked.empty() || !transfer->all_asked()) return false;
+  if (transfer == transfers_.end()) return false;  // the transfer was stopped
+  transfer->in_flight.erase(piece.at);
+  if (!transfer->in_flight.empty() || !transfer->all_requested()) return false;
   transfers_.erase(transfer);
   return true;
 }
 
-// Pieces are given out in order: before the first that is on its way, or was not asked for, all is there.
+// Pieces are requested in order: everything before the first one in flight, or not yet requested, is there.
 std::optional<Position> Fetches::reached(const std::string& of) const {
   const auto transfer = std::ranges::find_if(transfers_, [&](const Transfer& one) { return one.of == of; });
   if (transfer == transfers_.end()) return std::nullopt;
-  return transfer->asked.empty() ? transfer->next : *transfer->asked.begin();
+  return transfer->in_flight.empty() ? transfer->next : *transfer->in_flight.begin();
 }
 
 std::uint64_t Fetches::bytes_left() const {

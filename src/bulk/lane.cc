@@ -12,7 +12,7 @@
 namespace pounce::bulk {
 namespace {
 
-// A stream more for each: below that it would hardly have begun when the others are done.
+// One more stream for each of these: with less, it would hardly have begun when the others are done.
 constexpr std::uint64_t kWorthAStream = 64 * 1024 * 1024;
 constexpr std::size_t kIdBytes = tls::PeerId::kBytes, kKeyBytes = 32;
 
@@ -52,7 +52,7 @@ void Lane::connect_for(std::uint64_t bytes) {
       continue;
     }
     if (threads_.empty()) exchange_->lost("no descriptor or thread for a connection", false);
-    return credentials_.clear();  // it goes with those that there are
+    return credentials_.clear();  // use the connections that there are
   }
 }
 

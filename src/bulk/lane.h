@@ -1,7 +1,7 @@
-// The way of large data between a client and a worker of another machine, beside their data connection: either end offers
-// buffers, the other fetches them, over one to four connections (docs/protocol.md §12). What is lost of it is not mended here:
-// the owner attaches anew and goes on from reached(). Nothing blocks, but that destroying one waits some milliseconds for its
-// threads. Thread: the one that owns the loop or leader token.
+// The path of large data between a client and a worker of another machine, beside their data connection: either end
+// offers buffers, the other fetches them, over one to four connections (docs/protocol.md §12). The lane does not
+// repair a loss: the owner attaches anew and continues from reached(). Nothing blocks, but destroying a lane waits
+// some milliseconds for its threads. Thread: the one that owns the loop or leader token.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace pounce::bulk {
 
-// What is smaller costs less beside the calls: a question and its answer more, for the same bytes.
+// Smaller data is cheaper beside the calls: the lane needs one more request and answer for the same bytes.
 inline constexpr std::uint64_t kWorthTheLane = 4 * 1024 * 1024;
 
-// So many connections a process has processors for, at most four.
+// The number of connections that this process has processors for, at most four.
 unsigned most_streams();
 
 class Lane {
@@ -28,10 +28,10 @@ class Lane {
   static bool available() { return tls::Channel::available(); }
 
   Lane() : exchange_(std::make_shared<Exchange>()) {}
-  // Of a client: where the worker listens, and one credential for each connection that it takes. None is made before there is
-  // something to move, and further ones when there is much.
+  // For a client: where the worker listens, and one credential for each connection that it accepts. The lane opens
+  // the first connection when there is something to move, and further ones for large data.
   Lane(std::string endpoint, std::vector<tls::Credential> credentials);
-  void add(std::unique_ptr<tls::Channel> accepted);  // of a worker
+  void add(std::unique_ptr<tls::Channel> accepted);  // for a worker
 
   void offer(const std::string& of, std::vector<Offered> buffers);
   void withdraw(const std::string& of) { exchange_->withdraw(of); }
@@ -41,7 +41,7 @@ class Lane {
 
   int fd() const { return exchange_->fd(); }  // readable when events() has something
   std::vector<Event> events() { return exchange_->events(); }
-  void close() { threads_.clear(); }          // nothing comes any more; reached() still says how far it came
+  void close() { threads_.clear(); }          // ends the transfers; reached() still tells how far they came
   std::size_t streams() const { return threads_.size(); }
 
  private:
@@ -54,10 +54,10 @@ class Lane {
   std::vector<std::unique_ptr<StreamThread>> threads_;
 };
 
-// A key as it travels, and back (docs/protocol.md §12). nullopt: it is none.
+// Keys in their wire format (docs/protocol.md §12). nullopt: malformed.
 std::string to_bytes(const std::vector<tls::Credential>& credentials);
 std::optional<std::vector<tls::Credential>> credentials_of(std::string_view bytes);
-// Of a client, for a lane between two of its workers.
+// For a client: keys for a lane between two of its workers.
 std::string new_keys(std::size_t streams);
 
 }  // namespace pounce::bulk

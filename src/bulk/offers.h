@@ -1,4 +1,4 @@
-// What the other end may fetch: by name, buffers that stay unchanged until they are withdrawn and no frame holds them.
+// What the other end may fetch: named buffers, unchanged until they are withdrawn and no frame holds them.
 // Thread: its owner locks.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace pounce::bulk {
 
-struct Offered {  // the last holder may be any thread: what `keep` does when it dies must not block
+struct Offered {  // any thread may release it last: the destructor of `keep` must not block
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> keep;
 };

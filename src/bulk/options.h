@@ -12,7 +12,7 @@ inline tls::Options stream_options() {
   tls::Options options;
   options.max_frame_bytes = Fetches::kPieceBytes;
   options.max_frames = 2;
-  options.handshake = std::chrono::seconds(2);  // a firewall that says nothing costs a worker so long, once
+  options.handshake = std::chrono::seconds(2);  // a firewall that drops packets costs a worker this long, once
   return options;
 }
 

@@ -1,4 +1,4 @@
-// How far a transfer has come: everything before this byte of this buffer is there. Thread: any (values).
+// How far a transfer has come: everything before this byte of this buffer has arrived. Thread: any (values).
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,8 @@
 namespace pounce::bulk {
 namespace {
 
-constexpr std::size_t kAsksAhead = 3;     // the line is busy while an answer is under way: 12 MiB, 100 Gb/s times a millisecond
-constexpr std::size_t kMostToSend = 64;   // nobody who means well asks for more ahead
+constexpr std::size_t kAsksAhead = 3;  // keeps the network busy between answers: 12 MiB is 100 Gb/s for a millisecond
+constexpr std::size_t kMostToSend = 64;   // a well-behaved peer requests fewer ahead
 
 }  // namespace
 
@@ -28,9 +28,9 @@ std::unique_ptr<StreamThread> StreamThread::start(std::shared_ptr<Exchange> exch
   if (!wake) return nullptr;
   std::unique_ptr<StreamThread> made(new StreamThread(std::move(exchange), std::move(channel), std::move(wake), begins));
   try {
-    const BlockedSignals blocked;  // a signal is the main thread's
+    const BlockedSignals blocked;  // the main thread handles signals
     made->thread_ = std::jthread([it = made.get()] { it->run(); });
-  } catch (const std::system_error&) {  // the user's limit of processes
+  } catch (const std::system_error&) {  // the user's process limit
     return nullptr;
   }
   return made;
@@ -57,8 +57,8 @@ void StreamThread::run() {
   } catch (const std::bad_alloc&) {
     end("there is no memory");
   }
-  channel_.reset();  // the other end hears of it now
-  asked_.clear();    // it does not come any more: the memory that it was for is not held
+  channel_.reset();  // tells the other end now
+  requested_.clear();  // no piece will come: release the memory
 }
 
 void StreamThread::turn_until_over() {
@@ -78,14 +78,15 @@ void StreamThread::turn() {
   note_progress();
 }
 
-// An answer that does not come: the connection watches what has begun, and its peer may be gone without a word.
+// Ends the connection when an answer does not come. The channel only detects a stall within a message; a peer may
+// vanish between two.
 void StreamThread::note_progress() {
   if (std::exchange(came_, channel_->received_bytes()) != came_) came_at_ = Clock::now();
-  if (!asked_.empty() && Clock::now() >= came_at_ + stream_options().stall) end("an answer has not come");
+  if (!requested_.empty() && Clock::now() >= came_at_ + stream_options().stall) end("an answer has not come");
 }
 
 TimePoint StreamThread::next_deadline() const {
-  return std::min(channel_->next_deadline(), asked_.empty() ? TimePoint::max() : came_at_ + stream_options().stall);
+  return std::min(channel_->next_deadline(), requested_.empty() ? TimePoint::max() : came_at_ + stream_options().stall);
 }
 
 void StreamThread::sleep() {
@@ -127,12 +128,12 @@ bool is(const protocol::Chunk& chunk, const Piece& piece) {
 
 }  // namespace
 
-// Answers come in the order of the questions.
+// Answers come in the order of the requests.
 void StreamThread::take_piece(const protocol::Chunk& chunk, const transport::Message& message) {
-  if (asked_.empty() || message.size() != 2 || !is(chunk, asked_.front())) return end("a piece came that was not asked for");
-  const Piece piece = std::move(asked_.front());
-  asked_.pop_front();
-  if (message[1].size() == 0 && !exchange_->wanted(piece)) return;  // neither side has any more to do with it
+  if (requested_.empty() || message.size() != 2 || !is(chunk, requested_.front())) return end("a piece came that was not asked for");
+  const Piece piece = std::move(requested_.front());
+  requested_.pop_front();
+  if (message[1].size() == 0 && !exchange_->wanted(piece)) return;  // both sides have stopped this transfer
   if (message[1].size() != piece.size) return end("a piece is not there, or of another size");
   if (const auto& write = piece.target().write)
     if (auto written = write(piece.at.offset, message[1].bytes()); !written) return exchange_->failed(piece, std::move(written.error()));
@@ -142,9 +143,9 @@ void StreamThread::take_piece(const protocol::Chunk& chunk, const transport::Mes
 tls::Place StreamThread::place_of(std::string_view header, std::size_t frame, std::size_t size) {
   const auto decoded = frame == 1 ? protocol::decode(header, protocol::kHeaderBytes) : failure(ErrorCode::kProtocol, "no piece");
   const auto* chunk = decoded ? std::get_if<protocol::Chunk>(&*decoded) : nullptr;
-  if (chunk == nullptr || asked_.empty() || !is(*chunk, asked_.front()) || asked_.front().size != size) return {};
-  const Target& target = asked_.front().target();
-  if (!target.place.empty()) return {target.place.subspan(asked_.front().at.offset, size), std::const_pointer_cast<std::vector<Target>>(asked_.front().targets)};
+  if (chunk == nullptr || requested_.empty() || !is(*chunk, requested_.front()) || requested_.front().size != size) return {};
+  const Target& target = requested_.front().target();
+  if (!target.place.empty()) return {target.place.subspan(requested_.front().at.offset, size), std::const_pointer_cast<std::vector<Target>>(requested_.front().targets)};
   if (!scratch_) scratch_ = std::make_shared<std::vector<std::byte>>(Fetches::kPieceBytes);
   return {std::span(*scratch_).first(size), scratch_};
 }
@@ -156,21 +157,22 @@ void StreamThread::answer() {
     if (piece.size > Fetches::kPieceBytes) return end("the other end asked for too much");
     transport::Message message;
     message.push_back(transport::Frame::copy(protocol::encode(protocol::Chunk{piece.of, piece.at.buffer, piece.at.offset})));
-    message.push_back(bytes ? transport::Frame::borrow(bytes->bytes, [keep = bytes->keep] {}) : transport::Frame());  // empty: not there
+    // An empty frame: the piece is not there.
+    message.push_back(bytes ? transport::Frame::borrow(bytes->bytes, [keep = bytes->keep] {}) : transport::Frame());
     if (channel_->send(message) != tls::Sent::kYes) return;
     to_send_.pop_front();
   }
 }
 
 void StreamThread::ask() {
-  while (stood_ && !over_ && (question_ || asked_.size() < kAsksAhead)) {
+  while (stood_ && !over_ && (question_ || requested_.size() < kAsksAhead)) {
     if (!question_) {
       auto piece = exchange_->next_piece();
       if (!piece) return;
       question_.emplace();
       question_->push_back(transport::Frame::copy(protocol::encode(protocol::Fetch{piece->of, piece->at.buffer, piece->at.offset, piece->size})));
-      if (asked_.empty()) came_at_ = Clock::now();
-      asked_.push_back(std::move(*piece));
+      if (requested_.empty()) came_at_ = Clock::now();
+      requested_.push_back(std::move(*piece));
     }
     if (channel_->send(*question_) != tls::Sent::kYes) return;
     question_.reset();

@@ -1,6 +1,6 @@
-// One connection of a lane, turned by a thread of its own, so that encrypting a gigabyte takes nothing from whoever answers
-// calls. It asks for pieces, a few ahead, and answers what the other end asks. Thread: the lane's owner's; what is below
-// "the thread's" is touched by that one only.
+// One connection of a lane with a thread of its own, so that encrypting a gigabyte does not delay the thread that
+// answers calls. It requests a few pieces ahead and answers the other end's requests. Thread: the lane's owner's;
+// only the connection's own thread uses what stands below "the thread's".
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ class StreamThread {
   enum class Begins : std::uint8_t { kConnecting, kStanding };
   // Null: there is no thread or no descriptor to be had.
   static std::unique_ptr<StreamThread> start(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, Begins begins);
-  ~StreamThread();  // ends it: some milliseconds at most
-  void wake();      // there is something to ask for
+  ~StreamThread();  // ends the thread: some milliseconds at most
+  void wake();      // there is something to request
 
  private:
   StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, UniqueFd wake, Begins begins);
@@ -50,13 +50,13 @@ class StreamThread {
   const UniqueFd wake_;
   std::atomic<bool> stop_ = false;
   bool stood_, over_ = false;
-  std::deque<Piece> asked_;    // in the order in which they will come
-  std::optional<transport::Message> question_;  // of the last of them, for which there was no room
+  std::deque<Piece> requested_;  // in the order in which they will come
+  std::optional<transport::Message> question_;  // the request of the last of them, if the channel had no room
   std::uint64_t came_ = 0;     // bytes
-  TimePoint came_at_{};        // the last of them, or the question that was asked when nothing was awaited
-  std::deque<Piece> to_send_;  // that the other end has asked for
-  std::shared_ptr<std::vector<std::byte>> scratch_;  // what is written and not received in place
-  std::jthread thread_;        // last: started when all else stands
+  TimePoint came_at_{};        // when the last byte came, or the first request after a pause was made
+  std::deque<Piece> to_send_;  // requested by the other end
+  std::shared_ptr<std::vector<std::byte>> scratch_;  // buffer for pieces that are written and not received in place
+  std::jthread thread_;        // last: starts after all other members exist
 };
 
 }  // namespace pounce::bulk

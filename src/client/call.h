@@ -18,7 +18,7 @@ struct Call {
   TaskId task;
   Resources resources;
   std::uint32_t retries = 0;
-  std::optional<WorkerIndex> worker{};  // that one of its lease runs it; nullopt: any
+  std::optional<WorkerIndex> worker{};  // the worker of its lease that must run it; nullopt: any
   FunctionId function;
   Buffer function_pickle;
   bool command = false;            // a command line instead of a pickle
@@ -27,15 +27,15 @@ struct Call {
   std::int64_t submitted_ns = 0;   // steady clock, when submit() was entered
 };
 
-// Nanoseconds of the parts of one call, each the difference of two stamps (docs/architecture.md, "Life of one submit").
-// The worker's stamps are mapped to our clock by the measured offset; run_ns is on the worker's own clock.
+// Nanoseconds of the parts of one call, each the difference of two stamps (docs/architecture.md, "Life of one
+// submit"). The worker's stamps are mapped to our clock by the measured offset; run_ns is on the worker's own clock.
 struct Timings {
   std::int64_t queue_ns = 0;    // until the job ran, and until its worker had room
   std::int64_t boot_ns = 0;     // from the job's start until its Python could be talked to
   std::int64_t send_ns = 0;     // from there until the function's first line
   std::int64_t run_ns = 0;
   std::int64_t receive_ns = 0;  // from its last line until the outcome was here
-  std::int64_t arrived_ns = 0;  // our steady clock at that moment: unpickling is the caller's to add
+  std::int64_t arrived_ns = 0;  // our steady clock at that moment; the caller adds unpickling
   model::RunFigures figures;    // as the worker measured them
 
   static constexpr auto fields() {

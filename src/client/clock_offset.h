@@ -1,5 +1,6 @@
-// How far a worker's steady clock is ahead of ours, from beats: the answer of the quickest round trip is the best one,
-// since half of it bounds the error. Forgets slowly, because clocks drift. Thread: the leader token's holder.
+// How far a worker's steady clock is ahead of ours, measured by beats. The quickest round trip gives the best
+// estimate, since half of it bounds the error. It is forgotten slowly, because clocks drift. Thread: the leader
+// token's holder.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,14 @@ namespace pounce::client {
 
 class ClockOffset {
  public:
-  void measured(std::int64_t asked_ns, std::int64_t answered_ns, std::int64_t their_clock_ns) {
-    const std::int64_t round_trip = answered_ns - asked_ns;
+  void measured(std::int64_t sent_ns, std::int64_t answered_ns, std::int64_t their_clock_ns) {
+    const std::int64_t round_trip = answered_ns - sent_ns;
     if (round_trip < 0 || round_trip > allowed_round_trip_) {
-      allowed_round_trip_ += allowed_round_trip_ / 8;  // none so quick for long: a later one counts again
+      allowed_round_trip_ += allowed_round_trip_ / 8;  // no trip was so quick for long: a slower one counts again
       return;
     }
     allowed_round_trip_ = round_trip;
-    ahead_ns_ = their_clock_ns - (asked_ns + round_trip / 2);
+    ahead_ns_ = their_clock_ns - (sent_ns + round_trip / 2);
   }
   std::int64_t to_ours(std::int64_t theirs_ns) const { return theirs_ns - ahead_ns_; }
 

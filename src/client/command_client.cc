@@ -1,4 +1,4 @@
-// The public C++ client: an engine, and what it told of each command. Nobody drains its news but the calls below.
+// The public C++ client: an engine, and what it reported of each command. Only the calls below drain its news.
 #include <unistd.h>
 
 #include <cstdio>
@@ -21,7 +21,8 @@
 namespace pounce {
 namespace {
 
-// A cancelled command has three seconds between SIGTERM and SIGKILL (python/pounce/_worker/interpreter.py); then its worker is ended.
+// A cancelled command has three seconds between SIGTERM and SIGKILL (python/pounce/_worker/interpreter.py); then its
+// worker is ended.
 constexpr std::chrono::seconds kGrace{10};
 
 Result<protocol::EndpointFile> ensure_daemon() {
@@ -84,7 +85,7 @@ void Client::Impl::take(std::vector<client::News> news) {
 void Client::Impl::take(client::Ended& ended) {
   Progress* command = of(ended.task);
   if (command == nullptr) return;
-  messages::put_words(ended.error);  // who gets it knows no catalogue
+  messages::put_words(ended.error);  // its receiver has no catalogue of sentences
   const auto bytes = ended.pickle.bytes;
   command->end = ended.ok ? protocol::decode_exit_code({reinterpret_cast<const char*>(bytes.data()), bytes.size()})
                           : Result<int>(failure(std::move(ended.error)));
@@ -101,7 +102,7 @@ Result<int> Client::Impl::wait(std::size_t number, TimePoint deadline) {
   return *commands[number].end;
 }
 
-// ---- the public side -----------------------------------------------------------------------------------------------
+// ---- the public side ----------------------------------------------------------------------------------------------
 
 Client::Client(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::Client(Client&&) noexcept = default;

@@ -10,17 +10,18 @@
 namespace pounce::client {
 namespace {
 
-// pounced answers a hello at once; a stopped one is asked for anew.
+// pounced answers a hello at once. Without an answer for this long it counts as stopped, and the client requests
+// another.
 constexpr std::chrono::seconds kHandshake{10};
 // Beats that may go unanswered before pounced counts as gone.
 constexpr int kSilentBeats = 3;
-// Of results that wait for other calls, so many keep the descriptor of their memory: a process has few of those. More are
-// sent as a copy.
+// How many results that other calls wait for keep the descriptor of their memory, since a process has few
+// descriptors. Any more are sent as a copy.
 constexpr std::size_t kMostShared = 64;
 
 std::int64_t nanoseconds(TimePoint when) { return when.time_since_epoch().count(); }
 
-// The session is opened at each opening: the same id, so that a restarted pounced knows us.
+// Each new connection opens the session under the same id, so that a restarted pounced knows us.
 control::Manner manner(const protocol::OpenSession& session) {
   control::Manner manner{.hello = {}, .patience = {kHandshake, kSilentBeats}, .first = session};
   manner.hello.session = session.session.hex();
@@ -40,7 +41,7 @@ Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue
 Engine::~Engine() = default;
 
 void Engine::turn(int wake_fd, TimePoint until) {
-  // What has been sent to since the last look may have something: no sleep before that is known.
+  // A connection on which we sent since the last look may have something to read: look before sleeping.
   if (has_stale()) {
     came_ = false;
     for (pollfd& item : polled_) item.revents = 0;
@@ -97,7 +98,7 @@ void Engine::service(TimePoint now) {
   for (const auto& [place, peer] : peers_) places.push_back(place);
   for (const task::Place& place : places) {
     WorkerLink* link = link_at(place);
-    if (link == nullptr) continue;  // disconnected by what came in on another link
+    if (link == nullptr) continue;  // an event of another link disconnected it
     const transport::Descriptors& of = link->descriptors();
     const bool monitor = changed(of.monitor);
     if (!monitor && !of.stale && !changed(of.socket) && !changed(of.bulk) && now < link->next_deadline()) continue;
@@ -120,7 +121,7 @@ WorkerLink* Engine::link_at(const task::Place& place) {
 // ---- the user's calls ----------------------------------------------------------------------------------------
 
 Result<void> Engine::set_daemon(const protocol::EndpointFile& endpoint) {
-  daemon_asked_ = false;
+  awaits_daemon_ = false;
   const auto address = control::address_of(endpoint, control::Reach::kThisMachine);
   if (!address)
     return failure(ErrorCode::kDaemonUnavailable, "pounced's endpoint file names no handshake endpoint on this machine.");
@@ -129,7 +130,7 @@ Result<void> Engine::set_daemon(const protocol::EndpointFile& endpoint) {
 }
 
 void Engine::daemon_failed(const Error& error) {
-  daemon_asked_ = false;
+  awaits_daemon_ = false;
   happened(task::DaemonFailed{error});
 }
 
@@ -151,7 +152,7 @@ Result<void> Engine::submit(Call call) {
 }
 
 void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued) {
-  happened(task::CancelAsked{task, grace, only_if_queued});
+  happened(task::CancelRequested{task, grace, only_if_queued});
 }
 
 std::uint32_t Engine::expect(const Resources& resources, std::int64_t tasks) {
@@ -192,8 +193,8 @@ HolderNumber Engine::hold_object(const ObjectId& id, Object object, bool send_no
   return holder;
 }
 
-// To one worker of each lease, the one that was given least: calls that need it prefer that one, and whoever else needs it
-// gets it then.
+// Sends the object to one worker of each lease, the one that was given least. Calls that need it prefer that worker;
+// any other worker gets it when a call there needs it.
 void Engine::send_ahead(const ObjectId& id) {
   struct Chosen {
     task::Place place;
@@ -255,9 +256,9 @@ void Engine::forget_unheld(const ObjectId& id) {
   for (auto& [place, peer] : peers_) peer.link->held().let_go(id);
 }
 
-std::uint32_t Engine::ask(const protocol::Header& question, std::uint32_t asked) {
+std::uint32_t Engine::ask(const protocol::Header& question, std::uint32_t last_opening) {
   if (daemon_.down()) want_daemon();
-  if (daemon_.open() && daemon_.opening() != asked) daemon_.send(question, Clock::now());
+  if (daemon_.open() && daemon_.opening() != last_opening) daemon_.send(question, Clock::now());
   return daemon_.opening();
 }
 
@@ -265,7 +266,8 @@ void Engine::close() {
   closed_ = true;
   happened(task::ClientClosing{});
   daemon_.send(protocol::CloseSession{setup_.session.session}, Clock::now());
-  daemon_.send(protocol::Beat{false, nanoseconds(Clock::now()), 0}, Clock::now());  // its answer says that the former was read
+  // The answer shows that CloseSession was read.
+  daemon_.send(protocol::Beat{false, nanoseconds(Clock::now()), 0}, Clock::now());
 }
 
 void Engine::ask_for_daemon() {
@@ -273,8 +275,8 @@ void Engine::ask_for_daemon() {
 }
 
 void Engine::want_daemon() {
-  if (daemon_asked_ || closed_) return;
-  daemon_asked_ = true;
+  if (awaits_daemon_ || closed_) return;
+  awaits_daemon_ = true;
   news_.push(DaemonNeeded{});
 }
 
@@ -342,7 +344,7 @@ void Engine::send_task(const task::SendTask& order) {
   if (link == nullptr || found == under_way_.end()) return;
   if (WorkerLink* last = link_at(found->second.place)) last->functions().ended(order.task);
   found->second.place = order.place;
-  // Sent in the very step of its submit: it never waited, and what was spent on pickling counts as sending.
+  // A task that its own submit() sends has never waited: the time spent on pickling counts as sending.
   found->second.sent_ns = now_ns_ != 0 ? now_ns_ : nanoseconds(Clock::now());
   if (found->second.keeps) link->keep_outcome(order.task, true);
   link->send_task(found->second.call, order.attempt, objects_);
@@ -359,11 +361,11 @@ void Engine::acknowledge(const task::Acknowledge& order) {
   link->acknowledge(order.task, Clock::now());
   const bool is_large = arriving_ != nullptr && arriving_->incoming && arriving_->incoming->chunked();
   if (!is_large) return;
-  link->post_acknowledgements();  // the worker's memory is waiting for it
+  link->post_acknowledgements();  // the worker keeps its memory until then
   link->flush();
 }
 
-// Before any of it is the user's, who may change it. Empty: it is not kept.
+// Runs before the user has any of the result and may change it. Empty: the result is not kept.
 ObjectId Engine::keep_arriving(const task::Acknowledge& order) {
   if (arriving_ == nullptr || !arriving_->incoming || !arriving_->incoming->kept()) return {};
   if (!arriving_->incoming->header().ok) return {};

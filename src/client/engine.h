@@ -1,6 +1,6 @@
-// The client's engine: core/task decides, this does. It owns the connections to pounced and to the workers, the calls
-// under way and the objects, and translates between messages and the core's events and actions.
-// It pushes what Python must know to the NewsQueue and never calls out. Thread: the leader token's holder.
+// The client's engine: core/task decides, the engine acts. It owns the connections to pounced and to the workers, the
+// calls under way and the objects, and translates between messages and the core's events and actions. It pushes news
+// for Python to the NewsQueue and never calls out. Thread: the leader token's holder.
 #pragma once
 
 #include <poll.h>
@@ -56,32 +56,33 @@ class Engine final : public transport::Engine {
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
   std::vector<protocol::LeaseStatus> leases_of(const TaskId& task) const;  // all that serve its queue
   std::vector<protocol::LeaseStatus> leases() const { return cache_.all(); }
-  // What workers that are attached from now on load ahead.
+  // Sets the modules that later attached workers load ahead.
   void set_modules(std::vector<std::string> needs, std::vector<std::string> imports) { needs_ = std::move(needs), imports_ = std::move(imports); }
   std::optional<RequestId> request(const Resources& resources) const { return machine_.request_of(resources); }
 
-  // The code of a task that runs, which asked; or the worker that showed a message last for this task, which has ended.
+  // Sends input to the code of a running task, which requested it; after the task's end, to the worker that showed
+  // its last message.
   void tell(const TaskId& task, const std::vector<Buffer>& message);
-  // From now on the connections of a lease that has ended are read until its workers close them, so long at most.
+  // From now on the connections of an ended lease are read until its workers close them, for this long at most.
   void read_to_the_end(Duration most) { read_to_the_end_ = most; }
-  bool reads_on() const { return !held_events_.empty(); }  // after an end, or a death
+  bool reads_on() const { return !held_events_.empty(); }  // after the end of a lease or the death of a worker
   HolderNumber hold_object(const ObjectId& id, Object object, bool send_now);
   void release_object(const ObjectId& id, HolderNumber holder);
 
-  // For calls that wait for it: its result, if it is a large one, stays here as an object that has the task's name.
-  // False: it has ended.
+  // For calls that wait for the task: its result, if it is large, stays here as an object with the task's name.
+  // False: the task has ended.
   bool keep_result(const TaskId& task);
   struct KeptResult {
     ObjectId id;
     HolderNumber holder = 0;
     std::uint64_t bytes = 0;
   };
-  std::optional<KeptResult> take_kept(const TaskId& task);  // of one that has ended: from here on the caller holds it
+  std::optional<KeptResult> take_kept(const TaskId& task);  // of an ended task: from here on the caller holds it
 
-  // Sends it, unless this connection to pounced has it already: `asked` is what the last call returned, from 0. Returns
-  // the connection that has it; 0: none now, and one is seen to.
-  std::uint32_t ask(const protocol::Header& question, std::uint32_t asked);
-  void close();                           // every task ends; what is told to pounced still has to be pumped out
+  // Sends the question unless this connection to pounced has it already: `last_opening` is what the previous call
+  // returned, at first 0. Returns the opening that has it; 0: there is none now, and the engine requests one.
+  std::uint32_t ask(const protocol::Header& question, std::uint32_t last_opening);
+  void close();                           // ends every task; messages to pounced still have to be pumped out
   bool closed_for_good(TimePoint since) const { return daemon_.down() || daemon_.seen_after(since); }
 
  private:
@@ -103,8 +104,8 @@ class Engine final : public transport::Engine {
     std::int64_t attached_ns = 0;  // the first time
     TaskId shown{};                // the task of its last message
   };
-  // A death or an end that may have overtaken results still on their way: told to the core when the connections have
-  // been read to their end, or soon.
+  // A worker's death or a lease's end that may have overtaken results still on their way. The core is told of it when
+  // the connections have been read to their end, or when it is due.
   struct HeldEvent {
     task::Event event;
     LeaseId lease;
@@ -168,13 +169,13 @@ class Engine final : public transport::Engine {
   std::vector<HeldEvent> held_events_;
   Duration read_to_the_end_{};
   std::vector<std::string> needs_, imports_;
-  OutcomeWhole* arriving_ = nullptr;                   // while the core is told of it
+  OutcomeWhole* arriving_ = nullptr;                   // set while the core handles it
   std::int64_t now_ns_ = 0;                            // of the submit() under way, else 0
-  bool daemon_asked_ = false, closed_ = false;
+  bool awaits_daemon_ = false, closed_ = false;
   std::atomic<bool> quiet_ = false;
   transport::Spin spin_;
   std::vector<pollfd> polled_;  // of this turn
-  bool came_ = false;           // a message, in this turn
+  bool came_ = false;           // a message came in this turn
 };
 
 }  // namespace pounce::client

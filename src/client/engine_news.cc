@@ -1,4 +1,4 @@
-// The engine's other half: what comes in from pounced and from the workers becomes events of the core.
+// The engine's other half: translates messages from pounced and from the workers into events of the core.
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -10,7 +10,7 @@
 namespace pounce::client {
 namespace {
 
-// Results that a death has overtaken are in our kernel's buffers: the connection is read to its end within this.
+// Results that a death has overtaken are in our kernel's buffers: the connection is read to its end within this time.
 constexpr std::chrono::milliseconds kOvertaken{300};
 
 // Which tasks that interpreter had started, as its supervisor read it from their shared page (docs/protocol.md §7).
@@ -104,7 +104,7 @@ void Engine::hold_back(task::Event event, Duration most, const LeaseId& lease, s
   held_events_.push_back(std::move(held));
 }
 
-// Nothing more can come from there, or it has taken too long.
+// Nothing more can come from its workers, or it has taken too long.
 bool Engine::may_be_told(const HeldEvent& held, TimePoint now) {
   return now >= held.due || std::ranges::none_of(held.places, [this](const task::Place& place) {
            const WorkerLink* link = link_at(place);
@@ -112,7 +112,7 @@ bool Engine::may_be_told(const HeldEvent& held, TimePoint now) {
          });
 }
 
-// Of one lease in the order in which they came: its end does not overtake its worker's death.
+// Tells the events of one lease in the order in which they came: its end does not overtake its worker's death.
 void Engine::release_held(TimePoint now) {
   std::set<LeaseId> waiting;
   for (std::size_t next = 0; next < held_events_.size();) {
@@ -184,7 +184,7 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
   }
 }
 
-// It costs the calls that it was sent for; those that wait try it themselves.
+// The calls that the object was sent for fail; waiting calls try it themselves.
 void Engine::on_object_refused(const task::Place& place, ObjectRefused& refused) {
   relay_.refused(place, refused.object);
   refused.error.context.try_emplace("lease", place.lease.hex());
@@ -233,7 +233,8 @@ Timings Engine::timings_of(const UnderWay& under_way, const protocol::Outcome& o
   if (peer == peers_.end()) return timings;
   const ClockOffset& clock = peer->second.link->clock();
   const std::int64_t submitted = under_way.call.submitted_ns, sent = under_way.sent_ns;
-  // Its wait in three pieces: for the job, for the job's Python, for room there. The outer two are the queue.
+  // The wait has three parts: for the job, for the job's Python, and for room there. The first and the last are the
+  // queue.
   const std::int64_t started = std::clamp(cache_.started_ns(under_way.place.lease), submitted, sent);
   const std::int64_t ready = std::clamp(peer->second.attached_ns, started, sent);
   timings.queue_ns = (started - submitted) + (sent - ready);

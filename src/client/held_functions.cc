@@ -3,7 +3,7 @@
 namespace pounce::client {
 
 bool HeldFunctions::needs(const FunctionId& id, std::uint64_t bytes, const TaskId& task) {
-  ended(task);  // sent a second time it counts once
+  ended(task);  // a task that is sent a second time counts once
   const auto [found, is_new] = functions_.try_emplace(id, Held{bytes});
   if (is_new) bytes_ += bytes;
   if (found->second.tasks++ == 0) unneeded_.erase(found->second.unneeded_at);

@@ -1,5 +1,6 @@
-// Which functions one worker's Python has from us, and which of them its tasks still need. What no task needs stays there for
-// a while, up to a budget: calling it again then sends nothing. Thread: the leader token's holder.
+// Which functions one worker's Python has from us, and which of them its tasks still need. A function that no task
+// needs stays there for a while, up to a budget, so that calling it again sends nothing. Thread: the leader token's
+// holder.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,12 @@ class HeldFunctions {
  public:
   static constexpr std::uint64_t kBudgetBytes = 32ull * 1024 * 1024;
 
-  // `task` needs it until it has ended. True: it is not there, and has to be sent first.
+  // `task` needs the function until it has ended. True: the worker does not have it, so it must be sent first.
   bool needs(const FunctionId& id, std::uint64_t bytes, const TaskId& task);
   void ended(const TaskId& task);
   std::uint64_t bytes() const { return bytes_; }
 
-  // The least recently needed ones over the budget that no task needs; they are forgotten here.
+  // The least recently needed functions over the budget that no task needs; they are forgotten here.
   std::vector<FunctionId> drop_over(std::uint64_t budget);
   void clear();  // the connection broke: what was sent may not have arrived
 

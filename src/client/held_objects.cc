@@ -26,7 +26,7 @@ void HeldObjects::confirm(const ObjectId& id) {
   const auto found = objects_.find(id);
   if (found == objects_.end()) return;
   found->second.confirmed = true;
-  let_go(id);  // it may have been while it was on its way
+  let_go(id);  // it may have been let go while it was on its way
 }
 
 bool HeldObjects::refused(const ObjectId& id) {

@@ -1,6 +1,6 @@
-// Which objects one worker's Python has, as far as we know. What nobody needs any more stays there for a while, up to a
-// budget: running a cell again then sends nothing. On a device it does not, where there is little room, nor does a
-// result, which nobody will name again. Thread: the leader token's holder.
+// Which objects one worker's Python has, as far as we know. An object that is not needed any more stays there for a
+// while, up to a budget, so that running a cell again sends nothing. Two kinds go at once: objects on a device, where
+// there is little room, and results, which no later call will name. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,20 @@ class HeldObjects {
   void confirm(const ObjectId& id);
   bool refused(const ObjectId& id);  // false: it was not on its way
 
-  // A connection begins, and the worker says what came over the ones before: what is whole is there, what is not mentioned is
-  // not. Of what came in part the rest is sent when somebody needs it.
+  // A connection begins, and the worker reports what came over the earlier ones. A whole object is there; one that is
+  // not mentioned is not. The rest of a partial object is sent when a task needs it.
   void take_stock(const std::vector<protocol::Reached>& all);
   std::optional<protocol::Reached> take_part(const ObjectId& id);
-  // Those in part that nobody needs: forgotten here.
+  // Returns the partial objects that are not needed, and forgets them here.
   std::vector<ObjectId> drop_parts(const std::function<bool(const ObjectId&)>& needed);
   // The connection broke: what was not confirmed may not have arrived.
   void forget_unconfirmed();
-  // Nobody needs it any more. It is looked at once: thousands that are needed, beyond the budget, cost the others nothing.
+  // The object is not needed any more. Each is examined only once, so that thousands of needed objects beyond the
+  // budget cost the others nothing.
   void let_go(const ObjectId& id);
-  // The least recently used ones over the budget that nobody needs, as many as one message names; they are forgotten here.
-  // One that is needed after all is not looked at again before it is let go. Of those that go at once: all.
+  // Returns the least recently used objects over the budget that are not needed, as many as one message names, and
+  // forgets them here. An object that is needed after all is not examined again before it is let go. Those that go
+  // at once are dropped whatever the budget.
   std::vector<ObjectId> drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed);
 
  private:

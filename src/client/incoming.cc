@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // far over any machine's memory; keeps sums from wrapping
 
-// Through its descriptor: fresh pages cost half then (docs/gotchas.md L1). Where that is refused, as by a limit on files,
-// through the view.
+// Writes through the descriptor: fresh pages cost half then (docs/gotchas.md L1). Where that is refused, as by a
+// limit on files, it writes through the view.
 void fill(const memory::View& view, memory::MemoryBlock& block, std::uint64_t place, std::span<const std::byte> bytes) {
   if (!block.write(place, bytes)) std::memcpy(view.bytes().data() + place, bytes.data(), bytes.size());
 }
@@ -61,7 +61,7 @@ void Incoming::make_room() {
   }
 }
 
-// Behind each other in one block. False: there is no memory for that.
+// Puts the buffers behind each other in one block. False: there is no memory for that.
 bool Incoming::make_kept_room() {
   std::vector<std::uint64_t> places;
   std::uint64_t size = 0;
@@ -82,7 +82,7 @@ bool Incoming::make_kept_room() {
   return true;
 }
 
-// Ours alone from here on.
+// The block is ours alone from here on.
 Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block, bool keep) {
   const std::uint64_t room = block->capacity();
   if (!memory::lie_within(room, header_.buffers, header_.places))
@@ -93,8 +93,8 @@ Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block, bo
   return {};
 }
 
-// Privately, so that a child that is forked has its own, and without a descriptor: of those there are few, and a notebook
-// keeps many results. What is written there is in no other view of the block. False: it cannot be mapped.
+// Maps the block privately, so that a forked child has its own copy and a write shows in no other view of the block.
+// Keeps no descriptor: there are few, and a notebook keeps many results. False: the block cannot be mapped.
 bool Incoming::lie_in(const std::shared_ptr<memory::MemoryBlock>& block, std::vector<std::uint64_t> places) {
   auto view = memory::View::map(block, block->capacity(), memory::Sharing::kPrivate);
   if (!view) return false;

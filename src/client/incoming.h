@@ -21,16 +21,17 @@ namespace pounce::client {
 class Incoming {
  public:
   // `frames`: the message that announced it, header frame first. kTooLarge: no memory for what it announces.
-  // kProtocol: it does not lie in the memory that came with it.
-  // keep: an object is made of what comes, too, where there is memory for that.
+  // kProtocol: it does not lie in the memory that came with it. keep: also makes an object of the result, where there
+  // is memory for that.
   static Result<Incoming> begin(protocol::Outcome header, transport::Message frames, bool keep = false);
 
   // Chunks come in order; others are of an earlier connection and are ignored.
   void add(const protocol::Chunk& chunk, std::span<const std::byte> bytes);
-  // Of an outcome that comes again, over another connection: its chunks go on where these ended. False: it is another one.
+  // The outcome comes again over another connection: its chunks go on where these ended. False: it is another
+  // outcome.
   bool goes_on(protocol::Outcome header);
   protocol::Reached reached() const;
-  // The same over the bulk lane: where its parts go, and how far they came.
+  // For the bulk lane: where the parts go, and how far they came.
   std::vector<bulk::Target> targets() const;
   bulk::Position position() const { return {static_cast<std::uint32_t>(buffer_), offset_}; }
   void came_to(bulk::Position position);
@@ -39,7 +40,7 @@ class Incoming {
   bool chunked() const { return !chunked_.empty(); }
 
   const protocol::Outcome& header() const { return header_; }
-  // Of one that is kept and whole: what came, in memory that nobody changes. Before anything of it is taken.
+  // For a whole outcome, before any of it is taken. Kept: what came is also in memory that the user cannot change.
   bool kept() const { return kept_ != nullptr; }
   bool came_as_memory() const { return !header_.places.empty(); }
   // share: workers of this machine can have that memory as it is, and it keeps its descriptor.
@@ -61,7 +62,7 @@ class Incoming {
   std::vector<Memory> buffers_;
   std::vector<Memory> chunked_;  // of pickle_ and buffers_, in the order of the chunks
   std::shared_ptr<memory::View> kept_;  // of the memory of which the user has a private view
-  std::vector<std::uint64_t> places_;   // there
+  std::vector<std::uint64_t> places_;   // in that memory
   std::size_t buffer_ = 0;
   std::uint64_t offset_ = 0;
 };

@@ -1,5 +1,5 @@
-// The outcomes of one worker's tasks that have begun to come and are not whole. They outlive the connection: what has come
-// need not come again over the next one. Thread: the leader token's holder.
+// The outcomes of one worker's tasks that have come in part. They outlive the connection, so that nothing comes again
+// over the next one. Thread: the leader token's holder.
 #pragma once
 
 #include <map>
@@ -17,9 +17,10 @@ namespace pounce::client {
 
 class IncomingOutcomes {
  public:
-  void keep(const TaskId& task) { kept_.insert(task); }  // this one's, when it comes
+  void keep(const TaskId& task) { kept_.insert(task); }  // this task's outcome, when it comes
   void keep_not(const TaskId& task) { kept_.erase(task); }
-  bool goes_on(const protocol::Outcome& header);  // with what an earlier connection brought; false: another, or none
+  // After what an earlier connection brought; false: another outcome, or none.
+  bool goes_on(const protocol::Outcome& header);
   // The outcome, once it is whole or cannot come; nullopt: more is to come.
   std::optional<OutcomeWhole> begin(protocol::Outcome header, transport::Message message);
   std::optional<OutcomeWhole> add(const protocol::Chunk& chunk, const transport::Message& message);
@@ -27,7 +28,7 @@ class IncomingOutcomes {
   void came_as_far_as(const WorkerLane& lane);
   const Incoming& of(const TaskId& task) const { return outcomes_.at(task); }
 
-  std::vector<TaskId> keep_only(const std::vector<TaskId>& tasks);  // those that are dropped
+  std::vector<TaskId> keep_only(const std::vector<TaskId>& tasks);  // returns those that it drops
   std::vector<protocol::Reached> reached() const;
 
  private:

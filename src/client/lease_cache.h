@@ -1,4 +1,4 @@
-// What pounced told about each lease, for the user who waits and for the parts of a call's time. Thread: the leader token's
+// What pounced told about each lease: for the waiting user, and for the timings of a call. Thread: the leader token's
 // holder.
 #pragma once
 
@@ -18,7 +18,7 @@ class LeaseCache {
   void granted(const LeaseId& lease, std::int64_t now_ns) { started_ns_.try_emplace(lease, now_ns); }
   void forget(const LeaseId& lease);
 
-  // The news of that request that a waiting user wants to see: of the lease told about last.
+  // The news of that request that a waiting user wants to see: the status of the lease that was told of last.
   std::optional<protocol::LeaseStatus> of_request(RequestId request) const;
   std::optional<protocol::LeaseStatus> of_lease(const LeaseId& lease) const;
   std::vector<protocol::LeaseStatus> all() const;

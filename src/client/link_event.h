@@ -23,7 +23,7 @@ struct LinkSeen {};   // something came after a LinkSilent
 struct LinkRefused {  // for good: versions that do not match
   Error error;
 };
-struct ObjectRefused {  // that one: there is no memory for it, say
+struct ObjectRefused {  // only this one, for example for lack of memory
   ObjectId object;
   Error error;
 };

@@ -60,7 +60,7 @@ Memory fresh_memory(std::size_t size) {
   if (size == 0) return {};
   void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) throw std::bad_alloc();
-  if (size >= kHugePageBytes) ::madvise(base, size, MADV_HUGEPAGE);  // a wish: it works without
+  if (size >= kHugePageBytes) ::madvise(base, size, MADV_HUGEPAGE);  // a hint: it works without
   std::shared_ptr<void> keep(base, [size](void* memory) { ::munmap(memory, size); });
   return {{static_cast<std::byte*>(base), size}, std::move(keep)};
 }

@@ -13,12 +13,12 @@
 
 namespace pounce::client {
 
-// Read-only bytes and what keeps them alive. The last holder may be ZeroMQ's thread: whatever `keep` does when it dies
-// must not block and must not take the GIL.
+// Read-only bytes and what keeps them alive. The last holder may be ZeroMQ's thread: the destructor of `keep` must
+// not block and must not take the GIL.
 struct Buffer {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> keep;
-  std::shared_ptr<memory::View> view{};  // of memory that workers of this machine can have as it is; null: of other memory
+  std::shared_ptr<memory::View> view{};  // of memory that workers of this machine can have as it is; null: other memory
 };
 
 Buffer own_buffer(std::string bytes);
@@ -31,7 +31,7 @@ struct Memory {
   std::shared_ptr<void> keep;
 };
 
-// Memory of our own that workers of this machine can have without a copy. Null: there is not so much. Thread: any.
+// Memory of our own that workers of this machine can have without a copy. Null: there is not enough. Thread: any.
 std::shared_ptr<memory::View> sharable_memory(std::size_t size);
 // The one that these bytes lie in, if any does.
 std::shared_ptr<memory::View> sharable_memory_of(std::span<const std::byte> bytes);

@@ -27,7 +27,7 @@ void NewsQueue::push(News news) {
     if (printed_bytes_ > kMaxPrintedBytes) *printed = Printed{printed->task, printed->to_stderr, kDropped, false, {}};
   }
   queue_.push_back(std::move(news));
-  if (waiters_ == 0 && queue_.size() == 1) signal();  // else it was told already, and takes all there is
+  if (waiters_ == 0 && queue_.size() == 1) signal();  // else it was woken already, and takes all there is
 }
 
 std::vector<News> NewsQueue::drain() {

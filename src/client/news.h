@@ -1,6 +1,6 @@
-// What the engine has to tell Python: a queue that any thread may drain. The thread that waits for a result drains it on
-// its way; only when nobody waits is the notifier thread woken (through an eventfd), so that short calls never need it.
-// Its mutex is held for moments; nothing is called under it. Thread: any.
+// What the engine has to tell Python: a queue that any thread may drain. A thread that waits for a result drains it
+// on its way. The notifier thread is woken (through an eventfd) only when no thread waits, so that short calls never
+// need it. Its mutex is held for moments; nothing is called under it. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct StatusChanged {
 
   static constexpr auto fields() { return table(field("request", &StatusChanged::request)); }
 };
-struct GivenBack {  // its lease went while nothing of ours ran there: somebody waited for it
+struct GivenBack {  // its lease was given back for a waiting user while nothing of ours ran there
   RequestId request;
   std::map<std::string, std::string> context;  // of the lease's end: at, node, job
 
@@ -68,8 +68,8 @@ class NewsQueue {
   std::vector<News> drain();
   bool empty() const;
 
-  // Threads on their way to drain(). When the last leaves with something left, or something comes while there is none,
-  // the eventfd becomes readable.
+  // Count the threads on their way to drain(). When the last leaves with something left, or something comes while
+  // there is none, the eventfd becomes readable.
   void enter();
   void leave();
   void close();  // wakes wait() for good
@@ -79,7 +79,8 @@ class NewsQueue {
 
  private:
   void signal() const;
-  // Output that nobody drains is dropped from here on (a kernel that computes for hours without a wait): the text says so.
+  // Beyond this, output that is not drained is dropped, and the text says so (a kernel may compute for hours without
+  // a wait).
   static constexpr std::size_t kMaxPrintedBytes = 64 * 1024 * 1024;
 
   UniqueFd wake_;

@@ -11,7 +11,7 @@ std::string name_of(const task::Place& place) { return place.lease.hex() + "." +
 
 }  // namespace
 
-// Held until it is there: a transfer is not cut short by the end of its last call.
+// Holds each object until it is there, so that the end of its last call does not cut the transfer short.
 void ObjectRelay::see_to_wanted(const task::Place& place) {
   WorkerLink* const link = link_at_(place);
   if (link == nullptr) return;
@@ -24,7 +24,7 @@ void ObjectRelay::made(const task::Place& place, const ObjectId& object) {
   if (link != nullptr && objects_.hold(object)) broadcast_.made(object, place, link->machine());
 }
 
-// From a device it is given to nobody: to the others it is as if it had not come there.
+// No worker fetches an object from another worker's device: to the others it is as if it had not come there.
 void ObjectRelay::has(const task::Place& place, const ObjectId& object) {
   act(lies_on_device(object) ? broadcast_.refused(object, place) : broadcast_.has(object, place));
 }
@@ -49,7 +49,7 @@ void ObjectRelay::answered(const task::Place& source, const protocol::Serve& ans
   if (reader != nullptr && object != nullptr) reader->fetch_from(giver->lane().endpoint(), keys, fetch.object, *object);
 }
 
-// What was arranged with it as the source is not begun.
+// Fetches that were arranged with it as the source are not begun.
 void ObjectRelay::gone(const task::Place& place) {
   std::vector<task::Broadcast::Fetch> without_source;
   for (const auto& [reader, arranged] : arranged_)

@@ -1,5 +1,6 @@
-// Carries out who gives a large object to whom (core/task/broadcast.h): the client's own lane to a worker, or a lane from one
-// worker to another, whose keys the client makes and tells both. Thread: the leader token's holder.
+// Carries out the decisions of core/task/broadcast.h: sends a large object over the client's own lane to a worker, or
+// over a lane from one worker to another, for which the client makes the keys and tells both. Thread: the leader
+// token's holder.
 #pragma once
 
 #include <functional>
@@ -17,20 +18,22 @@ namespace pounce::client {
 class ObjectRelay {
  public:
   using LinkAt = std::function<WorkerLink*(const task::Place&)>;  // null: it is gone
-  using LetGo = std::function<void(const ObjectId&)>;             // of one that it held
+  using LetGo = std::function<void(const ObjectId&)>;             // releases an object that the relay held
 
   ObjectRelay(Objects& objects, LinkAt link_at, LetGo let_go) : objects_(objects), link_at_(std::move(link_at)), let_go_(std::move(let_go)) {}
 
   void see_to_wanted(const task::Place& place);  // after something was sent to it
-  void made(const task::Place& place, const ObjectId& object);  // there: it says `has` when others can fetch it
+  // Made there: the worker reports `has` when others can fetch it.
+  void made(const task::Place& place, const ObjectId& object);
   void has(const task::Place& place, const ObjectId& object);
   void refused(const task::Place& place, const ObjectId& object) { act(broadcast_.refused(object, place)); }
   void not_fetched(const task::Place& place, const ObjectId& object);
-  void answered(const task::Place& source, const protocol::Serve& answer);  // it is ready, or has not got the object
+  // The source is ready, or does not have the object.
+  void answered(const task::Place& source, const protocol::Serve& answer);
   void slow(const task::Place& place) { act(broadcast_.slow(place)); }
   void gone(const task::Place& place);
   void dropped(const task::Place& place, const ObjectId& object) { broadcast_.dropped(object, place); }
-  void forget(const ObjectId& object) { broadcast_.forget(object); }  // nobody needs it any more
+  void forget(const ObjectId& object) { broadcast_.forget(object); }  // it is not needed any more
 
  private:
   struct Arranged {  // the source was told, the reader not yet

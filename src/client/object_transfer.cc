@@ -13,7 +13,7 @@ namespace {
 
 using transport::Sent;
 
-constexpr std::uint64_t kWorthABlock = 256 * 1024;  // a smaller one is copied at each use there anyway
+constexpr std::uint64_t kWorthABlock = 256 * 1024;  // the worker copies a smaller one at each use anyway
 
 }  // namespace
 
@@ -36,7 +36,7 @@ Announcement::Announcement(const ObjectId& id, const Object& object) : pickle(ob
 ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached)
     : object_(id, object), copy_(object.copies.under_way.lock()) {
   if (!copy_) object.copies.under_way = copy_ = std::make_shared<std::optional<memory::Packing>>();
-  if (std::exchange(object.copies.is_asked_for_again, true)) object.copies.kept = copy_;
+  if (std::exchange(object.copies.has_been_sent, true)) object.copies.kept = copy_;
   if (reached == nullptr || reached->buffer >= object_.parts.size() || reached->offset > object_.header.buffers[reached->buffer]) return;
   announced_ = true;
   part_ = reached->buffer;
@@ -48,7 +48,8 @@ bool ObjectTransfer::send(transport::Channel& channel) {
 }
 
 bool ObjectTransfer::goes_as_memory(const transport::Channel& channel) const {
-  if (memory::memory_is_limited() && !object_.parts.empty() && !object_.parts.front().view) return false;  // it would cost us twice what it is
+  // A copy would make it cost us twice its size.
+  if (memory::memory_is_limited() && !object_.parts.empty() && !object_.parts.front().view) return false;
   return channel.passes_memory() && !no_memory_ && !announced_ && bytes() >= kWorthABlock;
 }
 
@@ -67,7 +68,7 @@ bool ObjectTransfer::send_memory(transport::Channel& channel) {
   if (!packing) {
     std::vector<std::span<const std::byte>> pieces;
     for (const Buffer& part : object_.parts) pieces.push_back(part.bytes);
-    memory::BlockPool none(0);  // what is sent is given away: nothing comes back to be kept
+    memory::BlockPool none(0);  // sent memory is given away: nothing comes back to be kept
     auto begun = memory::Packing::begin(none, std::move(pieces));
     if (begun) packing = std::move(*begun);
   }
@@ -84,7 +85,7 @@ bool ObjectTransfer::send_in_place(transport::Channel& channel) {
   return send_block(channel, std::move(places), view->block());
 }
 
-// What others are handed, too, nobody writes any more; else it is the other end's alone.
+// A copy that others get, too, is frozen; else the other end alone has it and may write to it.
 bool ObjectTransfer::send_packed(transport::Channel& channel) {
   const memory::Packing& packing = **copy_;
   if (copy_.use_count() > 1) packing.block()->freeze();

@@ -1,5 +1,6 @@
-// One object on its way to a worker: over a channel that passes memory as one block, which it is copied into first unless it
-// lies in one already; else announced and in chunks. Thread: the leader token's holder.
+// One object on its way to a worker. A channel that passes memory takes it as one block, into which it is copied
+// first unless it lies in one already. Any other channel takes it announced and in chunks. Thread: the leader token's
+// holder.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace pounce::client {
 
 transport::Message to_message(const protocol::Header& header, const std::vector<Buffer>& payload);
 
-// What tells a worker of an object, and the parts of it that do not go with that.
+// The message that announces an object to a worker, and the parts that follow it.
 struct Announcement {
   Announcement(const ObjectId& id, const Object& object);
 
@@ -26,11 +27,11 @@ struct Announcement {
 
 class ObjectTransfer {
  public:
-  // reached: what is there already, of an earlier connection.
+  // reached: what an earlier connection brought there already.
   ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   // True: all of it is sent. False: the channel takes no more, or enough was copied for now.
   bool send(transport::Channel& channel);
-  // It goes as a copy of its own, which is the other end's to give back.
+  // It goes as a separate copy, which the other end gives back.
   bool copies(const transport::Channel& channel) const { return goes_as_memory(channel) && !in_place(); }
   bool copied() const { return copy_->has_value(); }
   const ObjectId& id() const { return object_.header.object; }

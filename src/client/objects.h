@@ -1,5 +1,5 @@
-// The objects this client can send: scattered values and large arguments, named by content. Kept while a Ref or a live
-// task needs them, so that they can be sent again after a lease is lost. Thread: the leader token's holder.
+// The objects this client can send: scattered values and large arguments, named by content. Kept while a Ref or a
+// live task needs them, so that they can be sent again after a lease is lost. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -18,34 +18,35 @@ namespace pounce::client {
 struct Object {
   Buffer pickle;
   std::vector<Buffer> buffers;
-  std::string device{};  // of the worker, that its buffers are to lie on; empty: in its memory
-  bool of_result = false;  // of the task of that name: no other data has this name, and none will
-  // What workers of this machine are handed. The first one's is its own; the next one's is kept for all that come behind it.
+  std::string device{};  // the device of the worker for its buffers; empty: the worker's memory
+  bool of_result = false;  // the result of the task of that name: no other data ever has this name
+  // The copies for workers of this machine. The first worker's copy is its own; the next one's is kept for all later
+  // ones.
   struct Copies {
     std::weak_ptr<std::optional<memory::Packing>> under_way;
     std::shared_ptr<std::optional<memory::Packing>> kept;
-    bool is_asked_for_again = false;
+    bool has_been_sent = false;
   };
   mutable Copies copies{};
   std::uint64_t total_bytes() const;
 };
 
-// Who gave data holds it under a number of its own: equal data of two is one object, sent from the memory of one of them, and only
-// until that one lets go of it. From then on it may be changed.
+// Each caller holds data under its own number, so that equal data of two callers is one object. It is sent from the
+// memory of one of them, and only until that caller lets go of it. From then on that memory may change.
 using HolderNumber = std::uint64_t;
 
 class Objects {
  public:
   HolderNumber hold(const ObjectId& id, Object object);
   void release(const ObjectId& id, HolderNumber holder);
-  // A task that needs it, and brought nothing.
+  // For a task that needs the object and brought no data.
   bool hold(const ObjectId& id);  // false: not here
   void release(const ObjectId& id);
   const Object* find(const ObjectId& id) const;
 
  private:
   struct Copy {
-    HolderNumber holder = 0;  // 0: let go of, and the last one while tasks need it
+    HolderNumber holder = 0;  // 0: let go of, and kept as the last one while tasks need it
     Object object;
   };
   struct Entry {

@@ -1,5 +1,5 @@
-// Which environment variables of this process its workers have too: the one list, for clients in C++ and in Python. Never
-// all of the environment, since anything secret may be in it. Pure. Thread: any.
+// Which environment variables of this process its workers have too: the one list, for clients in C++ and in Python.
+// Never the whole environment, since it may hold secrets. Pure. Thread: any.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace pounce::client {
 
 bool travels(std::string_view name);
 
-// Those of an environment, as environment_of() takes it.
+// The ones among those of an environment, in the form that environment_of() takes.
 Environment travelling(const char* const* environment);
 
 }  // namespace pounce::client

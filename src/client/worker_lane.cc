@@ -6,7 +6,7 @@ namespace pounce::client {
 namespace {
 
 constexpr std::chrono::seconds kUnused{60};
-constexpr int kMostLosses = 3;  // in a row that did not stand for a while: then this worker's data takes the other road
+constexpr int kMostLosses = 3;  // short-lived ones in a row: then this worker's data takes the data connection
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The client's end of one worker's bulk lane (docs/protocol.md §12): the objects that are offered on it, the outcomes that
-// are fetched over it, and, once it is lost, whether another one is tried. There may be none: then it takes nothing.
+// The client's end of one worker's bulk lane (docs/protocol.md §12): the objects that are offered on it, the outcomes
+// that are fetched over it, and, once it is lost, whether another one is tried. Without a lane it takes nothing.
 // Thread: the leader token's holder.
 #pragma once
 
@@ -23,11 +23,11 @@ class WorkerLane {
   bool wanted() const { return wanted_; }  // false: the worker is told so, and all data takes the data connection
   void do_without() { wanted_ = false; }
 
-  // With what came with `attached`; nothing in it: the worker has none. False: no descriptor was left for it.
+  // Opens the lane that `attached` describes; empty: the worker has none. False: no descriptor was left for it.
   bool open(const std::string& endpoint, std::string_view keys);
   int fd() const { return lane_ ? lane_->fd() : -1; }  // readable when there is news
 
-  // Where it is, and by how many connections: another worker may fetch there too. Empty, 0: there is none.
+  // Its address and its number of connections: another worker may fetch there too. Empty, 0: there is none.
   std::string endpoint() const { return lane_ ? endpoint_ : std::string(); }
   std::size_t most_streams() const { return lane_ ? most_streams_ : 0; }
 
@@ -42,15 +42,15 @@ class WorkerLane {
   std::optional<bulk::Position> reached(const TaskId& task) const;  // nullopt: it is not fetched
 
   struct News {
-    std::vector<TaskId> whole;  // has come, whatever else became of the lane
+    std::vector<TaskId> whole;  // tasks whose outcome has come, whatever became of the lane
     std::optional<bulk::Lost> lost;
   };
   News news();
-  // It goes on over another one, or over the other road. `stood`: the connection did, for a while.
+  // Data goes on over another lane, or over the data connection. `stood`: the connection lasted for a while.
   void lost(const bulk::Lost& loss, bool stood);
 
-  // From then on its connections, each with a thread and descriptors at either end, are worth less than they hold: nothing
-  // is under way, and nothing was for a while. Never where there are none.
+  // When its connections, each with a thread and descriptors at either end, are not worth their cost any more:
+  // nothing is under way, and nothing was for a while. Never where there are none.
   TimePoint unused_at() const;
 
   void close();   // nothing comes any more; reached() and news() still say what came

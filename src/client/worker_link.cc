@@ -13,22 +13,23 @@ namespace pounce::client {
 namespace {
 
 constexpr std::chrono::seconds kBeat{2};
-// Without an answer for so long it counts as silent: the user is told, the connection stays (a stopped process comes back).
+// Without an answer for this long the worker counts as silent: the user is told, and the connection stays, since a
+// stopped process comes back.
 constexpr std::chrono::seconds kSilence{5};
 // ZeroMQ's own heartbeats notice a peer whose host has gone without a word.
 constexpr std::chrono::seconds kPeerSilence{15};
-// Some 64 MiB under way: more only makes cancels and beats wait. Fewer cost short calls: ZeroMQ's pipe tells its other
-// end each time half of them have been read, which wakes its thread.
+// Some 64 MiB under way: more only delays cancels and beats. Fewer slow down short calls: ZeroMQ's pipe tells its
+// other end each time half of them have been read, which wakes its thread.
 constexpr int kMessagesUnderWay = 64;
-constexpr int kMessagesATurn = 16;  // read before somebody else has a turn: 16 MiB when bulk
+constexpr int kMessagesATurn = 16;  // read before other connections have a turn: 16 MiB when bulk
 // Round trips right after attaching: the quickest one gives the clock.
 constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kFirstReopenPause{5}, kLongestReopenPause{1000};
-constexpr int kLocalAttempts = 5;  // in a row that did not stand so long: then it is reached as any other
+constexpr int kLocalAttempts = 5;  // in a row that lasted less than kStood: then it is reached like any other
 constexpr std::chrono::seconds kStood{10};
-// The worker keeps results until then.
+// The worker keeps results until they are acknowledged.
 constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
-// With what is in its window they must fit into the worker's run page (128), or a crash leaves more in doubt.
+// Together with the worker's window they must fit into its run page (128), or a crash leaves more in doubt.
 constexpr std::size_t kMostToAcknowledge = 64;
 
 std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
@@ -48,7 +49,7 @@ void WorkerLink::open(TimePoint now) {
   descriptors_ = transport::Descriptors(channel_.get());
 }
 
-// Where it is on our machine, directly; nobody has to know or say which.
+// Connects directly if the worker is on our machine: the attempt finds that out.
 std::unique_ptr<transport::Channel> WorkerLink::channel_to_worker() {
   if (local_attempts_ < kLocalAttempts)
     if (auto local = transport::LocalChannel::connect(worker_, protocol::kDataFrameBytes)) {
@@ -81,14 +82,15 @@ std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
   return events;
 }
 
-// After reading: what has come ends a silence, however late we look.
+// Runs after reading: what has come ends a silence, however late we look.
 void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
   if (now >= beat_due_) {
     beat_due_ = now + kBeat;
     ask_clock();
   }
   if (now >= lane_unused_at()) renew_lane();
-  // The worker may have let go of us between our handshake and our attach, or take an earlier connection for the later one.
+  // The worker may have let go of us between our handshake and our attach, or may take an earlier connection for the
+  // later one.
   if (now >= attached_by_) return start_over(now, events);
   if (now < silent_at_) return;
   silent_at_ = TimePoint::max();
@@ -96,22 +98,23 @@ void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
   events.emplace_back(LinkSilent{});
 }
 
-// Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change. Not for ever:
-// where a large result comes as fast as it is read, the beats to pounced and the caller's timeout have their turn too.
+// Goes on until the socket has nothing and takes nothing: only then does its descriptor report the next change. It is
+// bounded: where a large result comes as fast as it is read, the beats to pounced and the caller's timeout have their
+// turn too.
 void WorkerLink::exchange(std::vector<LinkEvent>& events) {
   for (int messages = 0; channel_ != nullptr && channel_->ready(connected() && outbox_.can_go()); ++messages) {
     descriptors_.stale = true;
     if (messages == kMessagesATurn) return;
     if (auto message = channel_->receive()) take(std::move(*message), events);
     flush();
-    if (copies()) return settle_descriptors(true);  // some milliseconds went into it: others have their turn
+    if (copies()) return settle_descriptors(true);  // it took some milliseconds: others have their turn
   }
   if (channel_ != nullptr) channel_->flush();
   gathers_ = false;
   settle_descriptors(false);
 }
 
-// An object into memory of its own, step by step.
+// An object is being copied into memory of its own, step by step.
 bool WorkerLink::copies() const { return channel_ != nullptr && channel_->passes_memory() && outbox_.can_go() && !channel_->unsent(); }
 
 void WorkerLink::settle_descriptors(bool stale) {
@@ -126,7 +129,7 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
       stage_ = Stage::kAttaching;
       attached_by_ = now + kSilence;
       attach_.no_bulk = !lane_.wanted();
-      outbox_.post_first(attach_);  // before what was meant for the connection before
+      outbox_.post_first(attach_);  // ahead of messages meant for the connection before
       flush();
       return;
     case transport::Link::kDisconnected:
@@ -159,7 +162,7 @@ void WorkerLink::lose(std::vector<LinkEvent>& events) {
   gathers_ = false;
   functions_.clear();
   to_keep_.clear();
-  to_acknowledge_.clear();  // they are sent again when we ask, and acknowledged then
+  to_acknowledge_.clear();  // the worker sends them again on our query; they are acknowledged then
   acknowledge_at_ = TimePoint::max();
   beat_due_ = silent_at_ = attached_by_ = TimePoint::max();
   silent_ = false;
@@ -216,7 +219,7 @@ void WorkerLink::take_attached(protocol::Attached attached, const transport::Mes
   attached_by_ = TimePoint::max();
   if (!lane_.open(attached.bulk, message.size() == 2 ? message[1].text() : std::string_view())) go_without_lane();
   descriptors_.bulk = lane_.fd();
-  if (stage_ == Stage::kAttached) return;  // renew_lane asked
+  if (stage_ == Stage::kAttached) return;  // the answer to renew_lane()
   stage_ = Stage::kAttached;
   reopen_pause_ = kFirstReopenPause;
   attached_at_ = Clock::now();
@@ -237,7 +240,7 @@ void WorkerLink::take_have(const ObjectId& object) {
   flush();
 }
 
-// Of one object, where it names one; else of us.
+// The worker refuses the object that the error names, or us if it names none.
 void WorkerLink::take_refused(Error error, std::vector<LinkEvent>& events) {
   const auto named = error.context.find("object");
   if (named == error.context.end()) {
@@ -245,7 +248,7 @@ void WorkerLink::take_refused(Error error, std::vector<LinkEvent>& events) {
     return static_cast<void>(events.emplace_back(LinkRefused{std::move(error)}));
   }
   const auto object = ObjectId::from_hex(named->second);
-  if (!object || !held_.refused(*object)) return;  // what is there already, or was asked back
+  if (!object || !held_.refused(*object)) return;  // it is there already, or was dropped
   lane_.arrived(*object);
   outbox_.refused(*object);
   events.emplace_back(ObjectRefused{*object, std::move(error)});
@@ -288,15 +291,15 @@ void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Messa
   if (auto whole = incoming_.add(chunk, message)) events.emplace_back(std::move(*whole));
 }
 
-// ---- the bulk lane -----------------------------------------------------------------------------------------------------
+// ---- the bulk lane ------------------------------------------------------------------------------------------------
 
-// No descriptor was left for one, or the worker takes another for granted: another connection, that says so.
+// No descriptor was left for a lane, or the worker assumes another one: another connection tells it so.
 void WorkerLink::go_without_lane() {
   lane_.do_without();
   attached_by_ = Clock::now();
 }
 
-// It was lost meanwhile: then what was wanted over it is wanted anew.
+// The lane may have been lost meanwhile: then its objects are wanted anew.
 void WorkerLink::offer(const ObjectId& id, const Object& object) {
   if (!lane_.carries(id)) return;
   Announcement announcement(id, object);
@@ -315,10 +318,11 @@ void WorkerLink::fetch_from(const std::string& source, const std::string& keys, 
   send(announcement.header, payload);
 }
 
-// While no outcome is awaited that could be offered on the one that goes.
+// Counts only while no outcome is awaited that the worker could offer on this lane.
 TimePoint WorkerLink::lane_unused_at() const { return attached() && unanswered_ == 0 && outbox_.empty() ? lane_.unused_at() : TimePoint::max(); }
 
-// Attaching again on the connection that stands is a question for new keys, which are good once. The worker forgets its functions then.
+// Attaching again on the present connection requests new keys, which are good once. The worker forgets its functions
+// then.
 void WorkerLink::renew_lane() {
   lane_.close();
   lane_.forget();
@@ -334,7 +338,7 @@ void WorkerLink::follow_lane(TimePoint now, std::vector<LinkEvent>& events) {
   start_over(now, events);
 }
 
-// The first loss.
+// Returns the first loss.
 std::optional<bulk::Lost> WorkerLink::take_lane_news(std::vector<LinkEvent>& events) {
   const WorkerLane::News news = lane_.news();
   for (const TaskId& task : news.whole)
@@ -350,7 +354,7 @@ void WorkerLink::leave_lane(std::vector<LinkEvent>& events) {
   descriptors_.bulk = -1;
 }
 
-// ---- what goes out -----------------------------------------------------------------------------------------------------
+// ---- what goes out ------------------------------------------------------------------------------------------------
 
 void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Objects& objects) {
   if (functions_.needs(call.function, call.function_pickle.bytes.size(), call.task))
@@ -361,7 +365,8 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
     held_.used(id);
     const Object* object = objects.find(id);
     if (object != nullptr) send_object(id, *object);
-    // To a device it is on its way, with nobody's message behind it, when all of it has been sent.
+    // An object for a device is still on its way after all of it has been sent: the task waits until the worker
+    // confirms it.
     const bool to_device = object != nullptr && !object->device.empty() && !held_.confirmed(id);
     if (lane_.carries(id) || to_device) awaited.push_back(id);
     behind_bulk |= !held_.confirmed(id);

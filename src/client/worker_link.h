@@ -1,5 +1,6 @@
-// The connection to one worker's Python: attach, what it has been given (functions, objects), what is on its way to it
-// and from it. Sends and receives; decides nothing about tasks (core/task does). Thread: the leader token's holder.
+// The connection to one worker's Python: attach, what it has been given (functions, objects), what is on its way to
+// it and from it. Sends and receives; decides nothing about tasks (core/task does). Thread: the leader token's
+// holder.
 #pragma once
 
 #include <chrono>
@@ -33,32 +34,35 @@ class WorkerLink {
   WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
              protocol::Attach attach, TimePoint now);
 
-  // Everything that is ready, and what is due; the monitor is looked at only if it has changed.
+  // Handles everything that is ready or due; looks at the monitor only if it has changed.
   std::vector<LinkEvent> pump(TimePoint now, bool monitor_changed);
   TimePoint next_deadline() const;
   const transport::Descriptors& descriptors() const { return descriptors_; }
   bool connected() const { return stage_ != Stage::kConnecting; }
-  // What is to lie on such a device can be sent there before anybody asks for it.
+  // Whether an object for such a device can be sent there before a task needs it.
   bool may_have(const std::string& device) const { return has_devices_ || !device.starts_with("cuda"); }
   bool attached() const { return stage_ == Stage::kAttached; }
 
   void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
   // False: it is there, or on its way.
   bool send_object(const ObjectId& id, const Object& object);
-  // Those for the bulk lane, since the last call: they wait for the word who gives them.
+  // The objects for the bulk lane since the last call. Each waits until its source is decided.
   std::vector<ObjectId> take_wanted() { return std::exchange(wanted_, {}); }
-  void offer(const ObjectId& id, const Object& object);  // we do
-  void fetch_from(const std::string& source, const std::string& keys, const ObjectId& id, const Object& object);  // another worker does
+  void offer(const ObjectId& id, const Object& object);  // by us
+  // From another worker.
+  void fetch_from(const std::string& source, const std::string& keys, const ObjectId& id, const Object& object);
   const WorkerLane& lane() const { return lane_; }
-  std::string machine() const { return endpoint_.substr(0, endpoint_.rfind(':')); }  // by the address at which it is reached
+  // The address at which it is reached.
+  std::string machine() const { return endpoint_.substr(0, endpoint_.rfind(':')); }
   void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   void cancel(const protocol::CancelTask& order);  // behind its task, if that waits for data
   void query(std::vector<TaskId> tasks, bool no_others);
-  // As an object, when it comes.
+  // Whether the outcome is kept as an object when it comes.
   void keep_outcome(const TaskId& task, bool keep) { keep ? incoming_.keep(task) : incoming_.keep_not(task); }
-  // Soon, many at once: one message for each would wake the worker a second time for each short call.
+  // Acknowledges soon, many tasks at once: one message each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
-  // Its outcome stays there as this object, on which tasks wait until the worker has said so. Else it has to be sent.
+  // The outcome stays at the worker as this object, and tasks that need it wait until the worker confirms it. Where
+  // it may not stay, it has to be sent.
   bool may_keep(const Object& object) const { return lane_.takes(object); }
   void acknowledge_kept(const TaskId& task, const ObjectId& id, const Object& object);
   void post_acknowledgements();
@@ -122,7 +126,7 @@ class WorkerLink {
   bool gathers_ = false;  // small messages wait in the channel for the next turn
   std::chrono::milliseconds reopen_pause_{5};
   std::uint32_t unanswered_ = 0;  // tasks sent on this connection whose outcomes have not come
-  int local_attempts_ = 0;  // since such a connection last stood for a while
+  int local_attempts_ = 0;  // since a local connection last stood for a while
   TimePoint attached_at_ = TimePoint::max();
 };
 

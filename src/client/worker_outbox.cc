@@ -8,10 +8,10 @@
 namespace pounce::client {
 namespace {
 
-// Each write may wake the worker: tasks that it gets while it has others need not. Few enough that neither side ever waits
-// for the other to fill a batch (core/task sends 64 ahead).
+// Each write may wake the worker, which is of no use for tasks that it gets while it has others. Few enough that
+// neither side ever waits for the other to fill a batch (core/task sends up to 32 ahead).
 constexpr std::size_t kGatherMost = 16;
-// Copies that a worker has been handed and has not taken: one that does not read must not fill this machine's memory.
+// Copies that a worker was given and has not taken: one that does not read must not fill this machine's memory.
 constexpr std::uint64_t kMostCopied = 128 * 1024 * 1024;
 
 }  // namespace
@@ -54,7 +54,7 @@ void Outbox::refused(const ObjectId& object) {
     const auto* transfer = std::get_if<ObjectTransfer>(&one);
     return transfer != nullptr && transfer->id() == object;
   });
-  arrived(object);  // the worker says of what needs it that it is not there
+  arrived(object);  // the worker fails the tasks that need it
 }
 
 bool Outbox::post_behind_task(const TaskId& task, const protocol::Header& header) {
@@ -114,7 +114,7 @@ bool Outbox::send_task(TaskMessages& task, transport::Channel& channel) {
   return true;
 }
 
-// The next message, or as many as go as one.
+// Sends the next message, or as many as go as one.
 bool Outbox::send_small(transport::Channel& channel) {
   const std::size_t count = packs_ ? transport::packable(small_) : 1;
   if (count == 1) {

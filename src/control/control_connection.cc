@@ -66,7 +66,7 @@ void ControlConnection::happened(Signal signal, TimePoint now, Event why) {
   }
 }
 
-// The proof is used up by it: the same one said twice is a replay.
+// The hello uses up the proof: the same proof twice is a replay.
 bool ControlConnection::greet(TimePoint now) {
   if (!open_socket(address_.endpoint, protocol::kHandshakeMessageBytes)) return false;
   protocol::Hello hello = manner_.hello;
@@ -113,7 +113,7 @@ void ControlConnection::lose(std::string why, TimePoint now, ErrorCode code) {
 // ---- what comes in -----------------------------------------------------------------------------------------------
 
 std::vector<Event> ControlConnection::pump(TimePoint now) {
-  // Until the socket has nothing and takes nothing: only then do its descriptors tell of the next change.
+  // Goes on until the socket has nothing and takes nothing: only then do its descriptors report the next change.
   bool went_on = true;
   while (socket_ != nullptr && went_on) {
     went_on = false;

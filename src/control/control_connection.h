@@ -1,7 +1,7 @@
-// The connection to pounced, for a kernel, a supervisor and pouncectl alike: the handshake (handshake.h), then the control
-// channel, with what waits to be sent and the beats by which each side knows that the other lives. Its owner polls
-// descriptors(), calls pump() when they tell of something or next_deadline() has come, and is told what happened. After
-// Lost and Refused it is down: whether and when to try again is the owner's business. Thread: its owner's.
+// The connection to pounced, for a kernel, a supervisor and pouncectl alike: the handshake (handshake.h), then the
+// control channel, with what waits to be sent and the beats by which each side knows that the other lives. Its owner
+// polls descriptors(), calls pump() when they report something or next_deadline() has come, and gets the events.
+// After Lost and Refused it is down: the owner decides whether and when to try again. Thread: its owner's.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct Unreadable {  // a message that we do not know: of a newer daemon, perhap
 };
 using Event = std::variant<Opened, Lost, Refused, Unreadable, protocol::Header>;
 
-// Who connects, and how: the same for all of its connections.
+// The settings of a client, the same for all of its connections.
 struct Manner {
   Reach reach = Reach::kThisMachine;
   protocol::Hello hello;  // role, session or lease; key and proof are filled in
@@ -49,8 +49,8 @@ class ControlConnection {
  public:
   ControlConnection(transport::Context& context, const KeyPair& keys, Manner manner);
 
-  // Begins anew. Within this machine no proof is needed and the greeting begins at once; else it waits for proved(), which
-  // counts only until the next connect().
+  // Begins anew. Within this machine no proof is needed and the greeting begins at once; else it waits for proved(),
+  // which counts only until the next connect().
   void connect(DaemonAddress address, TimePoint now);
   void proved(const Result<std::string>& proof, TimePoint now);
 
@@ -61,13 +61,13 @@ class ControlConnection {
 
   bool open() const { return handshake_.stage() == Stage::kOpen; }
   bool down() const { return handshake_.stage() == Stage::kDown; }
-  // Which opening this is, from 1; 0: not open. An answer never comes over another one than its question.
+  // The number of this opening, from 1; 0: not open. An answer comes over the same opening as its question.
   std::uint32_t opening() const { return open() ? openings_ : 0; }
-  // Which socket descriptors() are of: a new one may have the old one's numbers. 0: none.
+  // The number of the socket that descriptors() belong to: a new socket may have the old one's descriptors. 0: none.
   std::uint32_t socket() const { return socket_ == nullptr ? 0 : sockets_; }
   const DaemonAddress& address() const { return address_; }
   std::chrono::milliseconds heartbeat() const { return handshake_.heartbeat(); }
-  // Anything since then: the daemon has taken what was sent before it.
+  // Whether anything came after `when`: then the daemon has taken what was sent before.
   bool seen_after(TimePoint when) const { return handshake_.last_seen() > when; }
 
  private:

@@ -1,5 +1,6 @@
-// The way to an open control channel, as a table: prove, greet at the handshake endpoint, be welcomed, enter the control
-// channel; and how long each may take. It decides; control_connection does. Pure: no socket, no clock. Thread: any.
+// The way to an open control channel, as a table: prove, greet at the handshake endpoint, be welcomed, enter the
+// control channel; and how long each may take. It decides; control_connection acts. Pure: no socket, no clock.
+// Thread: any.
 #pragma once
 
 #include <chrono>
@@ -43,8 +44,8 @@ struct Transition {
 Transition transition(Stage stage, Signal signal);
 
 struct Patience {
-  std::chrono::milliseconds answer;  // for a welcome, and again for the control channel; a proof may take what it takes
-  int silent_beats = 0;              // that the daemon may be silent for; 0: no beats are sent and silence means nothing
+  std::chrono::milliseconds answer;  // for a welcome, and again for the control channel; a proof has no limit
+  int silent_beats = 0;              // that the daemon may be silent for; 0: no beats, and silence means nothing
 };
 
 class Handshake {
@@ -60,7 +61,7 @@ class Handshake {
   std::chrono::milliseconds heartbeat() const { return heartbeat_; }
 
   bool time_up(TimePoint now) const { return now >= limit(); }
-  bool beat_is_due(TimePoint now);  // and then not before a heartbeat has passed
+  bool beat_is_due(TimePoint now);  // true at most once per heartbeat
   TimePoint next_deadline() const;  // of either; TimePoint::max(): none
 
  private:
@@ -72,7 +73,7 @@ class Handshake {
   TimePoint since_{}, last_seen_{}, beat_due_ = TimePoint::max();
 };
 
-// The pause before the next attempt of one that tries for as long as it lives: doubled each time, up to a limit.
+// The pause before the next attempt of a process that never gives up: doubled each time, up to a limit.
 std::chrono::milliseconds pause_after(int failures);
 
 }  // namespace pounce::control

@@ -1,5 +1,6 @@
-// Who has come to which step of a group's work. No library for groups of GPUs tells which rank it waits for, so each
-// tells somebody who hears all of them: the client of a gang. Thread: any; a call may wait for the network.
+// Records which ranks have come to which step of a group's work. No library for groups of GPUs says which rank it
+// waits for, so each rank reports to the client of the gang, which hears all of them. Thread: any; a call may wait
+// for the network.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ class Attendance {
   Attendance& operator=(const Attendance&) = delete;
 
   virtual void arrive(Rank rank, std::uint64_t step) = 0;
-  virtual std::optional<std::vector<Rank>> missing(std::uint64_t step) = 0;  // in order; nothing: it is not known here
+  virtual std::optional<std::vector<Rank>> missing(std::uint64_t step) = 0;  // in order; nullopt: not known here
 };
 
 }  // namespace pounce::device

@@ -1,4 +1,4 @@
-// Memory of a device that somebody has; given back with the last use of it. Thread: any but the device's.
+// Memory of a device, owned by one Buffer and given back when that is destroyed. Thread: any but the device's.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Buffer {
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
 
-  std::byte* data() const { return memory_; }  // an address of the device's; none where the size is 0
+  std::byte* data() const { return memory_; }  // an address on the device; null if the size is 0
   std::size_t size() const { return size_; }
   Device& device() const { return *device_; }
 

@@ -74,7 +74,7 @@ Result<void> Communicator::act(const char* what, std::chrono::milliseconds limit
   return failure(with_absentees(done.error()));
 }
 
-// Whose time is over first ends the group for the others, who hear of that and not of its cause.
+// The rank whose time is over first ends the group. The others hear of that end and not of its cause.
 Error Communicator::with_absentees(Error error) {
   const std::vector<Rank> missing = attendance_.missing(step_).value_or(std::vector<Rank>{});
   if (missing.empty() || (error.code != ErrorCode::kTimeout && error.code != ErrorCode::kLost)) return error;
@@ -83,7 +83,7 @@ Error Communicator::with_absentees(Error error) {
   return error;
 }
 
-// The device's thread makes one short look at a time, so copies go on while a rank is waited for.
+// The device's thread checks briefly each time, so copies go on while the rank waits.
 Result<void> Communicator::until_done(const char* what, std::chrono::milliseconds limit) {
   for (const TimePoint deadline = Clock::now() + limit;;) {
     const auto done = device_->thread().run([this] { return group_->is_done(); });

@@ -1,6 +1,7 @@
-// One rank's way to the other devices of its group: what is on one of them is copied to all. Each call waits until it
-// is done, until its time is over, and then says who did not come, or until somebody stops it. After a failure nothing
-// more is done: a group that lost its step is made anew. Thread: one at a time, not the device's; stop(): any.
+// One rank's connection to the other devices of its group: a buffer of one device is copied to all. Each call waits
+// until it is done, until its time is over (the error then names the missing ranks), or until stop(). After a failure
+// every call fails: the group has lost its step, and a new one must be made. Thread: one at a time, not the device's;
+// stop(): any.
 #pragma once
 
 #include <chrono>
@@ -25,14 +26,14 @@ class Communicator {
 
   Communicator(std::shared_ptr<Device> device, Place place, Attendance& attendance)
       : device_(std::move(device)), place_(place), attendance_(attendance) {}
-  ~Communicator();  // at once, whatever the others do
+  ~Communicator();  // returns at once, whatever the others do
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
   Result<void> join(std::chrono::milliseconds limit);
   Result<void> broadcast(const Buffer& buffer, Rank from, std::chrono::milliseconds limit);  // the same size everywhere
-  Result<void> leave(std::chrono::milliseconds limit);  // when all have what they need
-  void stop();                                          // what goes on ends with kCancelled, as does what comes later
+  Result<void> leave(std::chrono::milliseconds limit);  // returns when all ranks have what they need
+  void stop();                                          // the current call ends with kCancelled, as do later ones
 
  private:
   template <class Begin>

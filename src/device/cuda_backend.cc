@@ -56,7 +56,7 @@ class CudaBackend final : public Backend {
 
  private:
   std::shared_ptr<const CudaRuntime> cuda_;
-  std::shared_ptr<LateNccl> nccl_;  // with the drivers
+  std::shared_ptr<LateNccl> nccl_;  // shared with the drivers
 };
 
 }  // namespace

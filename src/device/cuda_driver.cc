@@ -11,13 +11,13 @@ Result<std::unique_ptr<Driver>> CudaDriver::open(std::shared_ptr<const CudaRunti
   const CudaRuntime& calls = *driver->cuda_;
   if (auto is = calls.check(calls.set_device(static_cast<int>(which.value)), "use the device"); !is)
     return failure(is.error());
-  // One that waits for nothing of the user's: their kernels go on while data comes.
+  // A non-blocking stream: the user's kernels go on while data comes.
   if (auto is = calls.check(calls.stream_create(&driver->stream_, cuda::kNonBlockingStream), "make a stream"); !is)
     return failure(is.error());
   return driver;
 }
 
-// Also on a device that failed: what it does not take back goes with the process.
+// Runs on a failed device too. What such a device does not take back is freed with the process.
 CudaDriver::~CudaDriver() {
   for (const auto event : under_way_) cuda_->event_synchronize(event), cuda_->event_destroy(event);
   for (const auto event : spare_) cuda_->event_destroy(event);
@@ -81,7 +81,7 @@ Result<CudaRuntime::Event> CudaDriver::spare_event() {
 }
 
 Result<void> CudaDriver::wait(Mark mark) {
-  if (mark.value < first_) return {};  // somebody has waited for a later one
+  if (mark.value < first_) return {};  // a wait for a later copy has covered it
   const auto done = cuda_->check(cuda_->event_synchronize(under_way_.at(mark.value - first_)), "end a copy");
   for (; first_ <= mark.value; ++first_) {
     spare_.push_back(under_way_.front());

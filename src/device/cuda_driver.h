@@ -12,7 +12,7 @@ namespace pounce::device {
 
 class CudaDriver final : public Driver {
  public:
-  // How a rank joins: NCCL is looked for when the first one does.
+  // Lets a rank join. The first one loads NCCL.
   using Join = std::function<Result<std::unique_ptr<Group>>(const GroupId&, Rank, std::uint32_t ranks)>;
 
   static Result<std::unique_ptr<Driver>> open(std::shared_ptr<const CudaRuntime> cuda, Ordinal which, Join join);

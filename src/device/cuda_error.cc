@@ -19,7 +19,7 @@ ErrorCode code_of_cuda(int code) {
     case cuda::kSystemDriverMismatch:
     case cuda::kCompatNotSupported:
       return ErrorCode::kDeviceUnavailable;
-    // After each of these nothing on that device works in this process, whoever's kernel it was.
+    // After each of these nothing on that device works in this process, even if another library's kernel caused it.
     case cuda::kUncorrectableEcc:
     case cuda::kUncorrectableNvlink:
     case cuda::kContained:
@@ -33,7 +33,7 @@ ErrorCode code_of_cuda(int code) {
     case cuda::kInvalidAddressSpace:
     case cuda::kInvalidPc:
     case cuda::kLaunchFailure:
-    case cuda::kUnknown:  // what a GPU that is gone answers to all calls
+    case cuda::kUnknown:  // the answer of a lost GPU to all calls
       return ErrorCode::kDeviceFailed;
     default:
       return ErrorCode::kInternal;

@@ -1,4 +1,4 @@
-// The only place that knows what a number of the CUDA runtime's means to us. Thread: any.
+// The only place that maps numbers of the CUDA runtime to errors. Thread: any.
 #pragma once
 
 #include <string_view>
@@ -19,7 +19,7 @@ inline constexpr int kSuccess = 0, kMemoryAllocation = 2, kInitialization = 3, k
 
 }  // namespace cuda
 
-// `doing`: what was tried, "copy to the device"; `words`: the runtime's own for that number.
+// `doing`: the attempted action, "copy to the device"; `words`: the runtime's text for that number.
 Error cuda_error(int code, std::string_view doing, std::string_view words);
 
 }  // namespace pounce::device

@@ -18,7 +18,7 @@ bool find_all(SharedLibrary& library, CudaRuntime& calls) {
   return library.find("cudaGetDeviceCount", calls.device_count) &&
          library.find("cudaDriverGetVersion", calls.driver_version) &&
          library.find("cudaRuntimeGetVersion", calls.runtime_version) &&
-         // 12 has two of it, which begin alike (gotchas G6).
+         // CUDA 12 has two versions of it, which begin alike (gotchas G6).
          (library.find("cudaGetDeviceProperties_v2", calls.properties) ||
           library.find("cudaGetDeviceProperties", calls.properties)) &&
          library.find("cudaSetDevice", calls.set_device) && library.find("cudaGetErrorString", calls.error_string) &&

@@ -1,5 +1,6 @@
-// The CUDA runtime's functions that we call, found in the library when it is opened: names and layouts are those of the
-// CUDA Runtime API reference, 12 and 13. For this folder only. Thread: any; a device's calls are made on its thread.
+// The CUDA runtime's functions that we call, found in the library when it is opened. Names and layouts are those of
+// the CUDA Runtime API reference, 12 and 13. For this folder only. Thread: any; a device's calls are made on its
+// thread.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@
 
 namespace pounce::device {
 
-struct CudaProperties {  // the beginning of cudaDeviceProp, which is the same in all versions, and room for the rest of
-                         // any
+// The beginning of cudaDeviceProp, which is the same in all versions, and room for the rest.
+struct CudaProperties {
   char name[256];
   unsigned char uuid[16];
   char luid[8];
@@ -47,11 +48,11 @@ struct CudaRuntime {
   int (*event_destroy)(Event);
   int count = 0;  // of visible devices
 
-  // An error leaves nothing behind that another library on the same thread would take for its own.
+  // Clears the runtime's last error, so that another library on the same thread does not take it for its own.
   Result<void> check(int code, std::string_view doing) const;
 
-  // The first of these that is there and finds a device with this node's driver; else why the first that is there does
-  // not, or that there is none. Takes nothing of any device.
+  // Takes the first library that is there and finds a device with this node's driver. The error says why the first
+  // one that is there does not, or that there is none. Uses no memory of any device.
   static Result<std::shared_ptr<const CudaRuntime>> open(const std::vector<std::string>& libraries);
 };
 

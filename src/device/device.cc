@@ -56,7 +56,7 @@ Result<std::byte*> Device::take_memory(std::size_t size, const std::string& hold
 }
 
 void Device::give_back(std::byte* memory, std::size_t size, const std::string& holder) {
-  // A device that failed says so here too, to nobody who could do more about it.
+  // The error of a failed device is dropped: the caller could do nothing about it.
   thread_.run([&] { return driver_->free(memory); });
   const std::lock_guard held(mutex_);
   ledger_.remove(holder, size);

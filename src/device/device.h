@@ -1,6 +1,6 @@
-// One device as the rest of pounce uses it, of whichever kind: memory that is counted, a thread that makes its calls,
-// and the pinned memory that copies go through. Buffers, uploads, downloads and communicators keep it. Thread: any but
-// the device's.
+// One device of any kind, as the rest of pounce uses it: memory that is counted, a thread that makes its calls, and
+// the pinned memory that copies go through. Buffers, uploads, downloads and communicators share ownership of it.
+// Thread: any but the device's.
 #pragma once
 
 #include <memory>
@@ -23,14 +23,14 @@ class Device : public std::enable_shared_from_this<Device> {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // `holder`: what it is for, as an "out of memory" will name it.
+  // `holder`: the purpose, as an "out of memory" error names it.
   Result<Buffer> allocate(std::size_t size, std::string holder);
   MemoryUse use() const;
   Result<MemoryRoom> room();
   Ordinal ordinal() const { return ordinal_; }
   std::uintptr_t stream() const { return driver_->stream(); }
 
-  // For what is built on it.
+  // For the classes that are built on it.
   DeviceThread& thread() { return thread_; }
   Driver& driver() { return *driver_; }  // on the thread
   StagingPool& staging() { return *staging_; }

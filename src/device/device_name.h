@@ -1,4 +1,4 @@
-// A device by the word that people write: "cuda", "cuda:1", "host". Pure.
+// The name of a device as users write it: "cuda", "cuda:1", "host". Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The devices of this process, each opened when it is first asked for and kept: a context on a GPU takes hundreds of
-// MiB of it, which nobody pays who asks for none. Thread: any.
+// The devices of this process. Each is opened at its first use and kept: a context on a GPU takes hundreds of MiB of
+// its memory, which a process that uses no device does not pay. Thread: any.
 #pragma once
 
 #include <map>
@@ -16,26 +16,27 @@ namespace pounce::device {
 
 class Devices {
  public:
-  // Where NVIDIA's libraries are looked for beside the loader's own places: folders that packages are installed in.
+  // package_folders: where packages are installed; NVIDIA's libraries are looked for there too, besides the loader's
+  // own places.
   explicit Devices(const std::vector<std::string>& package_folders = {});
 
-  Result<std::shared_ptr<Device>> open(const DeviceName& name);  // the first time it may take seconds
+  Result<std::shared_ptr<Device>> open(const DeviceName& name);  // the first call may take seconds
   Result<GroupId> new_group(DeviceName::Kind kind);
-  Result<std::vector<DeviceFacts>> visible(DeviceName::Kind kind);  // to this process
+  Result<std::vector<DeviceFacts>> visible(DeviceName::Kind kind);  // the devices that this process sees
 
-  // Each that was opened.
+  // The use of each opened device.
   std::map<DeviceName, MemoryUse> use() const;
 
  private:
   Result<Backend*> backend(DeviceName::Kind kind);
 
   const CudaLibraries libraries_;
-  mutable std::mutex mutex_;  // guards what is below; whoever wants another device meanwhile waits too
+  mutable std::mutex mutex_;  // guards the members below; held while a device opens, so a request for another one waits
   std::map<DeviceName::Kind, std::unique_ptr<Backend>> backends_;
   std::map<DeviceName, std::shared_ptr<Device>> opened_;
 };
 
-// By name, then where pip puts them, below each of these folders.
+// By name, then at the places below each of these folders where pip puts them.
 CudaLibraries cuda_libraries(const std::vector<std::string>& package_folders);
 
 }  // namespace pounce::device

@@ -5,8 +5,8 @@
 namespace pounce::device {
 namespace {
 
-constexpr std::size_t kAhead =
-    2;  // the one that is read next, and one behind it: more would only keep chunks from others
+// The piece that is read next, and one behind it; more would only keep chunks from other users of the pool.
+constexpr std::size_t kAhead = 2;
 
 }  // namespace
 
@@ -14,7 +14,7 @@ Download::~Download() {
   StagingPool& staging = from_.device().staging();
   if (read_) staging.give_back(*read_);
   for (const Piece& piece : coming_) staging.give_back(piece.chunk);
-  // The memory is its owner's again.
+  // Waits for the copies, because the owner may free the memory afterwards.
   if (!coming_.empty())
     from_.device().thread().run([this] { return from_.device().driver().wait(coming_.back().chunk.last); });
 }
@@ -31,7 +31,7 @@ Result<std::span<const std::byte>> Download::next() {
   return std::span<const std::byte>(piece.chunk.bytes.first(piece.size));
 }
 
-// It waits for a chunk only while it has none: two that each had one and waited for another would wait for ever.
+// Waits for a chunk only while it has none: two downloads that each hold one and wait for another would wait forever.
 Result<void> Download::look_ahead() {
   while (coming_.size() < kAhead && begun_ < from_.size()) {
     if (coming_.empty()) {

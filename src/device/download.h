@@ -1,5 +1,5 @@
-// A device's memory piece by piece, through pinned memory: while one piece is read the next is on its way. Thread: one
-// at a time, not the device's.
+// Reads a device's memory piece by piece, through pinned memory: while one piece is read the next is on its way.
+// Thread: one at a time, not the device's.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace pounce::device {
 
 class Download {
  public:
-  explicit Download(const Buffer& from) : from_(from) {}  // which outlives this
+  explicit Download(const Buffer& from) : from_(from) {}  // `from` outlives this
   ~Download();
   Download(const Download&) = delete;
   Download& operator=(const Download&) = delete;
 
-  Result<std::span<const std::byte>> next();  // until the next call; empty: that was all
+  Result<std::span<const std::byte>> next();  // valid until the next call; empty: that was all
 
  private:
   struct Piece {
@@ -32,7 +32,7 @@ class Download {
   const Buffer& from_;
   std::size_t begun_ = 0;
   std::deque<Piece> coming_;
-  std::optional<StagingChunk> read_;  // what the caller has
+  std::optional<StagingChunk> read_;  // the piece that the caller has
 };
 
 }  // namespace pounce::device

@@ -1,6 +1,6 @@
-// The one interface to devices: what a kind of device (host memory, CUDA) can do. Counting, staging, order and waiting
-// are made of it once for all kinds (device.h, upload.h, download.h, communicator.h), and no header of a foreign
-// library is seen above it. tests/contract/device holds every kind to it.
+// The one interface to devices: what a kind of device (host memory, CUDA) can do. Counting, staging, order and
+// waiting are built on it once for all kinds (device.h, upload.h, download.h, communicator.h), and no code above it
+// includes a header of a foreign library. tests/contract/device checks every kind.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,12 @@
 namespace pounce::device {
 
 using Ordinal = Number<struct OrdinalTag, std::uint32_t>;  // of a visible device, from 0
-using Mark = Number<struct MarkTag, std::uint64_t>;  // a copy, from 1 in the order in which they were begun; 0: none
+using Mark = Number<struct MarkTag, std::uint64_t>;  // a copy, numbered from 1 in the order of starting; 0: none
 using Rank = Number<struct RankTag, std::uint32_t>;
-using GroupId = HexId<struct GroupTag, 128>;  // which ranks belong together; made by one of them, given to all
+using GroupId = HexId<struct GroupTag, 128>;  // one rank makes it and gives it to all
 
-// One rank's place in a group of devices. Each call only begins something; is_done() tells. Thread: the device's.
+// One rank of a group of devices. Each call only begins its work; is_done() tells when that is done. Thread: the
+// device's.
 class Group {
  public:
   Group() = default;
@@ -29,13 +30,13 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   virtual Result<void> broadcast(std::byte* memory, std::size_t size, Rank from) = 0;
-  virtual Result<void> leave() = 0;    // done when all have left
-  virtual Result<bool> is_done() = 0;  // of what was begun last; to join is the first
-  virtual void abort() = 0;            // whatever goes on ends; the others hear of it, or their time is over
+  virtual Result<void> leave() = 0;    // done when all ranks have left
+  virtual Result<bool> is_done() = 0;  // whether the call that began last is done; the first one is join
+  virtual void abort() = 0;            // ends all work; the other ranks hear of it, or their time is over
 };
 
-// One device. Nothing of it lasts longer than a chunk's copy. Thread: the device's (device_thread.h), from open() to
-// the end.
+// One device. No call takes longer than a chunk's copy. Thread: the device's (device_thread.h), from open() to the
+// end.
 class Driver {
  public:
   Driver() = default;
@@ -46,15 +47,15 @@ class Driver {
   virtual Result<MemoryRoom> room() = 0;
   virtual Result<std::byte*> allocate(std::size_t size) = 0;  // kOutOfMemory, in the driver's own words
   virtual Result<void> free(std::byte* memory) = 0;
-  virtual Result<void> pin(std::span<std::byte> host) = 0;  // so that copies from and to it go on by themselves
+  virtual Result<void> pin(std::span<std::byte> host) = 0;  // so that copies from and to it are asynchronous
   virtual Result<void> unpin(std::span<std::byte> host) = 0;
-  // Copies are done in the order in which they were begun, in either direction.
+  // Copies are done in the order in which they began, in either direction.
   virtual Result<Mark> copy_in(std::byte* to, std::span<const std::byte> from) = 0;
   virtual Result<Mark> copy_out(std::span<std::byte> to, const std::byte* from) = 0;
   virtual Result<void> wait(Mark mark) = 0;  // until that copy and all before it are done
   virtual Result<std::unique_ptr<Group>> join(const GroupId& id, Rank rank, std::uint32_t ranks) = 0;
-  // Of the copies, for a framework that has to put its own work before or behind them (DLPack's `stream`); 0: there is
-  // none.
+  // The stream of the copies, for a framework that must put its own work before or behind them (DLPack's `stream`);
+  // 0: there is none.
   virtual std::uintptr_t stream() const = 0;
 };
 
@@ -66,7 +67,7 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  virtual Result<std::vector<DeviceFacts>> devices() = 0;           // the visible ones; takes nothing of them
+  virtual Result<std::vector<DeviceFacts>> devices() = 0;           // the visible ones; uses none of their memory
   virtual Result<std::unique_ptr<Driver>> open(Ordinal which) = 0;  // on the thread that will use it
   virtual Result<GroupId> new_group() = 0;
 };

@@ -1,4 +1,4 @@
-// Whether bytes can go from a file to a GPU past the host's memory (GPUDirect Storage). Thread: any.
+// Whether bytes can go from a file to a GPU without a copy in the host's memory (GPUDirect Storage). Thread: any.
 #pragma once
 
 #include <cstdint>

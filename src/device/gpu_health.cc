@@ -11,7 +11,8 @@ Error gpu_failed(const std::string& uuid, const std::string& why) {
 
 }  // namespace
 
-// NVIDIA, "XID Errors": the catalogue's immediate actions; RESTART_APP is a program's, RESET_GPU and beyond the GPU's.
+// From NVIDIA's "XID Errors", the catalogue's immediate actions: RESTART_APP means the program, RESET_GPU and beyond
+// the GPU.
 XidMeaning meaning_of_xid(std::uint64_t xid) {
   switch (xid) {
     case 13:  // exception of the graphics engine, as an assertion or an illegal address in a kernel causes

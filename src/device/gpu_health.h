@@ -1,4 +1,4 @@
-// Whether a GPU can be given work still, of what its driver reports. Pure.
+// Whether a GPU can still be used, by its driver's reports. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace pounce::device {
 
-// What a Xid, the number of a driver's report, says of the GPU.
+// The meaning of an Xid, the number of a driver's report.
 enum class XidMeaning : std::uint8_t {
-  kProgram,  // a program did it: only that one ends
-  kGpu,      // the GPU, its memory or its links: nobody should use it before it was reset or repaired
-  kUnknown,  // one of a newer driver, or that either may be
+  kProgram,  // a program caused it, and only that program ends
+  kGpu,      // the GPU, its memory or its links: it must not be used before it was reset or repaired
+  kUnknown,  // from a newer driver, or either of these
 };
 XidMeaning meaning_of_xid(std::uint64_t xid);
 
 struct GpuHealth {
   bool gone = false;                // the driver does not reach it any more
   std::vector<std::uint64_t> xids;  // reported since the last look
-  bool memory_failed = false;       // an error of its memory that was not corrected (ECC), since the last look
+  bool memory_failed = false;       // an uncorrected error of its memory (ECC) since the last look
 };
 
-// What to say of it, where it is not to be used; nothing: it may be.
+// The error for a GPU that must not be used; nullopt: it may be used.
 std::optional<Error> failure_of(const std::string& uuid, const GpuHealth& health);
 
 }  // namespace pounce::device

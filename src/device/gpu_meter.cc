@@ -16,9 +16,9 @@
 namespace pounce::device {
 namespace {
 
-constexpr std::chrono::milliseconds kAfterChange{100};  // so close may looks follow each other where tasks are short
+constexpr std::chrono::milliseconds kAfterChange{100};  // least time between looks where tasks are short
 
-// Of one, or of all of its time.
+// The sums of one task, or of the whole time.
 struct Sums {
   std::uint64_t percents = 0, looks = 0;
   GpuUse use;
@@ -34,7 +34,7 @@ struct Sums {
 
 }  // namespace
 
-// All behind the lock, which is never held during a call of the driver's.
+// The lock guards everything here. It is never held during a call of the driver.
 struct GpuMeter::Shared {
   struct Task {
     std::string name;
@@ -119,17 +119,17 @@ struct GpuMeter::Shared {
     learn(told, direct);
     while (!over) {
       wants_look = false;
-      const auto asked = question;
+      const auto pending = question;
       held.unlock();
       std::vector<Nvml::Look> looks;
       for (const Nvml::Device device : devices) looks.push_back(nvml.look(device));
       const auto health = nvml.health(devices);
       std::optional<Uuids> uuids;
-      if (asked) uuids = Uuids{nvml.uuids(devices), nvml.uuids(asked->visible ? nvml.devices(*asked->visible) : nvml.all())};
+      if (pending) uuids = Uuids{nvml.uuids(devices), nvml.uuids(pending->visible ? nvml.devices(*pending->visible) : nvml.all())};
       held.lock();
       for (const Nvml::Look& look : looks) add(look);
       for (std::size_t i = 0; i < health.size(); ++i) note(facts->at(i).uuid, names[i], health[i]);
-      if (asked) say(std::move(uuids));
+      if (pending) say(std::move(uuids));
       changed.wait_for(held, std::min(between, kAfterChange), [this] { return over || question; });
       changed.wait_for(held, between - std::min(between, kAfterChange), [this] { return over || wants_look || question; });
     }
@@ -142,13 +142,13 @@ GpuMeter::GpuMeter(const std::string& visible, const std::string& library, std::
   if (visible.empty()) return;
   try {
     std::thread([shared = shared_, visible, library, between] { shared->watch(visible, library, between); }).detach();
-  } catch (const std::system_error&) {  // no more threads for this job: nothing is known then
+  } catch (const std::system_error&) {  // no thread to be had: the GPUs stay unknown
     shared_->ended = true;
   }
 }
 
 GpuMeter::~GpuMeter() {
-  constexpr std::chrono::milliseconds kBetweenCalls{200};  // one that does not hang is over by then
+  constexpr std::chrono::milliseconds kBetweenCalls{200};  // a call that does not hang is over by then
   std::unique_lock held(shared_->lock);
   shared_->over = true;
   shared_->changed.notify_all();

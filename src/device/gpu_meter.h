@@ -1,5 +1,6 @@
-// What the job's GPUs are, have done, and whether they still work, as their driver tells it; nothing where there is none. A
-// driver's call may never return, so a thread of its own makes them, and nobody waits for it. Thread: the owner's.
+// Measures what the job's GPUs do, and watches whether they still work, as their driver reports it; empty where there
+// is no driver. A call of the driver may never return, so a thread of its own makes the calls, and no other thread
+// waits for it. Thread: the owner's.
 #pragma once
 
 #include <chrono>
@@ -17,9 +18,9 @@
 namespace pounce::device {
 
 struct GpuUse {
-  std::int32_t percent = -1;          // of the time with a task in which they computed, the mean of all; -1: not known
-  std::uint64_t memory_mib = 0;       // most that one of them had at any look
-  std::uint64_t memory_total_mib = 0;  // that the largest has; 0: not known
+  std::int32_t percent = -1;  // share of the time with a task in which they computed, the mean of all; -1: not known
+  std::uint64_t memory_mib = 0;       // the largest value of one GPU at any look
+  std::uint64_t memory_total_mib = 0;  // of the largest GPU; 0: not known
 };
 
 struct TaskUse {
@@ -28,46 +29,47 @@ struct TaskUse {
 };
 
 struct GpuFailure {
-  std::string uuid, name;  // as CUDA_VISIBLE_DEVICES names it
+  std::string uuid, name;  // name: as in CUDA_VISIBLE_DEVICES
   Error error;
 };
 
 class GpuMeter {
  public:
   static constexpr char kLibrary[] = "libnvidia-ml.so.1";
-  static constexpr std::size_t kTasks = 16;  // that are remembered
+  static constexpr std::size_t kTasks = 16;  // the tasks that are remembered
 
-  // `visible` as CUDA_VISIBLE_DEVICES names them; none of them, no thread.
+  // `visible`: as in CUDA_VISIBLE_DEVICES; empty: no thread starts.
   explicit GpuMeter(const std::string& visible, const std::string& library = kLibrary,
                     std::chrono::milliseconds between_snapshots = std::chrono::seconds(1));
-  ~GpuMeter();  // at once, also where a call hangs
+  ~GpuMeter();  // returns at once, even while a call hangs
   GpuMeter(const GpuMeter&) = delete;
   GpuMeter& operator=(const GpuMeter&) = delete;
 
-  void set_busy(bool busy);  // a look at their health follows soon: a GPU fails with a task rather than without
+  void set_busy(bool busy);  // a look at their health follows soon, since a GPU fails with a task rather than without
   GpuUse used() const;
 
-  // What is seen from now on is this task's; empty: nobody's.
+  // Counts use from now on for this task; empty: for no task.
   void set_task(const std::string& task);
-  std::deque<TaskUse> tasks() const;  // of those that a look has found, oldest first
+  std::deque<TaskUse> tasks() const;  // tasks that a look has seen, oldest first
 
-  // Readable when the driver has told something new: `hear()` takes that away.
+  // Readable when there is something new; hear() clears that.
   int news_fd() const;
   void hear();
-  std::optional<std::vector<DeviceFacts>> facts() const;  // not told yet, or never
+  std::optional<std::vector<DeviceFacts>> facts() const;  // nullopt: not known yet, or never
   GpuDirectStorage storage() const;                       // known with the facts
-  std::vector<GpuFailure> failures() const;               // each GPU once, in the order in which they failed
+  std::vector<GpuFailure> failures() const;               // each GPU once, in the order of failure
 
-  // Which GPUs another list names; without one all that there are. The answer is news; nothing in it: the driver does not tell.
+  // Queries which GPUs another list names; without a list, all that there are. The answer is news. An answer of
+  // nullopt: the driver does not tell.
   void ask_uuids(const std::optional<std::string>& visible);
   struct Uuids {
-    std::vector<std::string> own, asked;
+    std::vector<std::string> own, queried;
   };
   std::optional<std::optional<Uuids>> uuids() const;  // outer: no answer yet
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  // with the thread, which may outlive us
+  std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this
 };
 
 }  // namespace pounce::device

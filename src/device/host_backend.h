@@ -1,5 +1,5 @@
-// Devices made of this machine's memory: where there is no GPU, the same calls have the same results. A copy is done
-// when it has begun. A group's ranks are on one machine. Thread: any.
+// Devices made of this machine's memory, so that the same calls have the same results without a GPU. A copy is done
+// when its call returns. The ranks of a group are on one machine. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace pounce::device {
 
 struct HostSize {
   std::uint32_t devices = 1;
-  std::uint64_t memory_bytes = 0;  // of each; 0: the machine's
+  std::uint64_t memory_bytes = 0;  // per device; 0: the machine's
 };
 
 std::unique_ptr<Backend> host_backend(HostSize size = {});

@@ -14,9 +14,9 @@ class HostGroup final : public Group {
   ~HostGroup() override { abort(); }
 
   Result<void> join() {
-    std::uint64_t nobody = 0;
-    if (!seat(rank_).came.compare_exchange_strong(nobody, ++step_)) {
-      left_ = true;  // the one that is there is none of ours
+    std::uint64_t no_step = 0;
+    if (!seat(rank_).came.compare_exchange_strong(no_step, ++step_)) {
+      left_ = true;  // the seat is another process's: leave it alone
       meeting_->is_anothers();
       return failure(ErrorCode::kBadRequest, "rank " + std::to_string(rank_.value) + " is there twice");
     }
@@ -35,7 +35,7 @@ class HostGroup final : public Group {
     return {};
   }
 
-  // Moves as much as the others let it; it waits for nobody.
+  // Moves as much as the other ranks allow; it never blocks.
   Result<bool> is_done() override {
     HostMeeting::Shared& shared = meeting_->shared();
     if (shared.broken) return failure(ErrorCode::kLost, "another rank gave up");
@@ -68,7 +68,7 @@ class HostGroup final : public Group {
 
   std::size_t next_piece() const { return std::min(HostMeeting::kPieceBytes, size_ - moved_); }
 
-  // The next piece, once all others have the one before it. False: not yet.
+  // Sends the next piece, once all others have the one before it. False: not yet.
   bool send() {
     HostMeeting::Shared& shared = meeting_->shared();
     for (const auto& one : meeting_->seats())
@@ -76,7 +76,7 @@ class HostGroup final : public Group {
     const std::size_t piece = next_piece();
     std::memcpy(shared.piece, memory_ + moved_, piece);
     moved_ += piece;
-    seat(rank_).taken += piece;  // whoever sends next counts it too
+    seat(rank_).taken += piece;  // the next sender counts it too
     shared.sent += piece;
     return true;
   }
@@ -96,7 +96,7 @@ class HostGroup final : public Group {
   std::uint64_t step_ = 0;
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0, moved_ = 0;
-  std::optional<Rank> from_;  // of a broadcast that is under way
+  std::optional<Rank> from_;  // the source of the current broadcast
   bool leaving_ = false, left_ = false;
 };
 

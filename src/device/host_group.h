@@ -1,6 +1,6 @@
-// A group of host devices. Its ranks are threads or processes of one machine, which meet in a file in its memory that
-// only their user can open; data goes through it piece by piece. It is gone when all have joined. Thread: each rank its
-// device's.
+// A group of host devices. Its ranks are threads or processes of one machine. They meet in a file in shared memory
+// that only their user can open, and data goes through it piece by piece. The file is removed when all have joined.
+// Thread: for each rank, its device's.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What the ranks of a group of host devices have in common: how far each of them is, and a piece of what is sent. Memory
-// that all of them map. For host_group.cc only. Thread: each rank its device's.
+// The memory that all ranks of a group of host devices map: the step of each rank, and a piece of the data that is
+// sent. For host_group.cc only. Thread: for each rank, its device's.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,15 @@ class HostMeeting {
   static constexpr std::size_t kPieceBytes = 1 << 20;
   static constexpr std::uint32_t kMostRanks = 1024;
 
-  // Each on a line of its own: nobody else writes it.
+  // One per rank, on a cache line of its own; only that rank writes it.
   struct alignas(64) Seat {
-    std::atomic<std::uint64_t> came, done;  // the step that this rank has begun, and ended
-    std::atomic<std::uint64_t> size;        // of what it sends, or has room for, in the step that it has begun
-    std::atomic<std::uint64_t> taken;       // of what is sent, by all steps so far
+    std::atomic<std::uint64_t> came, done;  // the steps that this rank has begun and ended
+    std::atomic<std::uint64_t> size;        // of the data that it sends or expects in the step that it has begun
+    std::atomic<std::uint64_t> taken;       // bytes received, over all steps so far
   };
-  struct Shared {  // zeros, to begin with
+  struct Shared {  // all zero at first
     std::atomic<std::uint32_t> broken;
-    alignas(64) std::atomic<std::uint64_t> sent;  // bytes, by all steps so far
+    alignas(64) std::atomic<std::uint64_t> sent;  // bytes, over all steps so far
     alignas(64) std::byte piece[kPieceBytes];
     Seat seats[];
   };
@@ -37,13 +37,13 @@ class HostMeeting {
 
   Shared& shared() const { return *shared_; }
   std::span<Seat> seats() const { return {shared_->seats, ranks_}; }
-  void all_are_here();                     // nobody else is to find it
-  void is_anothers() { path_.clear(); }  // we are none of them: it stays
+  void all_are_here();                     // removes the file, so that no other rank can open it
+  void is_anothers() { path_.clear(); }  // this process is not a member: the file stays
 
  private:
   HostMeeting(std::string path, Shared* shared, std::uint32_t ranks) : path_(std::move(path)), shared_(shared), ranks_(ranks) {}
 
-  std::string path_;  // empty: it is gone
+  std::string path_;  // empty: the file is removed
   Shared* shared_;
   const std::uint32_t ranks_;
 };

@@ -10,7 +10,7 @@
 namespace pounce::device {
 namespace {
 
-constexpr std::size_t kShownHolders = 4;  // a sentence; the context has them all
+constexpr std::size_t kShownHolders = 4;  // in the sentence; the context has all
 
 std::string size_words(std::uint64_t bytes) {
   constexpr std::uint64_t kMebi = 1024 * 1024, kGibi = 1024 * kMebi;
@@ -55,14 +55,14 @@ void MemoryLedger::remove(const std::string& holder, std::uint64_t bytes) {
   use_.bytes -= bytes;
 }
 
-Error out_of_device_memory(std::uint64_t asked_bytes, const MemoryUse& use, std::optional<MemoryRoom> room) {
+Error out_of_device_memory(std::uint64_t wanted_bytes, const MemoryUse& use, std::optional<MemoryRoom> room) {
   const auto holders = largest_first(use);
-  std::string text = "the device has no room for " + size_words(asked_bytes);
+  std::string text = "the device has no room for " + size_words(wanted_bytes);
   if (room) text += ": " + size_words(room->free_bytes) + " of " + size_words(room->total_bytes) + " are free";
   text += "; pounce holds " + size_words(use.bytes) + " (" + size_words(use.most_bytes) + " at most)";
   if (!holders.empty()) text += ": " + shown(holders, kShownHolders);
   Error error{ErrorCode::kOutOfMemory, text, "Drop what is kept on the device, or ask for a GPU with more memory.", {}};
-  error.context = {{"asked_bytes", std::to_string(asked_bytes)},
+  error.context = {{"asked_bytes", std::to_string(wanted_bytes)},
                    {"held_bytes", std::to_string(use.bytes)},
                    {"most_bytes", std::to_string(use.most_bytes)},
                    {"holders", shown(holders, holders.size())}};

@@ -1,5 +1,5 @@
-// Who has how much of a device's memory, and how much it was at most; what an "out of memory" says comes from here.
-// Pure.
+// Counts how much of a device's memory each holder has, and the maximum so far. The text of an "out of memory" error
+// comes from here. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace pounce::device {
 
-struct MemoryUse {  // what pounce has of a device
+struct MemoryUse {  // pounce's share of a device
   std::uint64_t bytes = 0, most_bytes = 0;
-  std::map<std::string, std::uint64_t> holders;  // by what they hold it for
+  std::map<std::string, std::uint64_t> holders;  // by purpose
 };
 
 class MemoryLedger {
@@ -26,7 +26,8 @@ class MemoryLedger {
   MemoryUse use_;
 };
 
-// So much was asked for and is not there. `room`: what the driver tells; nothing where it tells nothing any more.
-Error out_of_device_memory(std::uint64_t asked_bytes, const MemoryUse& use, std::optional<MemoryRoom> room);
+// The error when `wanted_bytes` are not there. `room`: as the driver reports it; nullopt: the driver no longer
+// answers.
+Error out_of_device_memory(std::uint64_t wanted_bytes, const MemoryUse& use, std::optional<MemoryRoom> room);
 
 }  // namespace pounce::device

@@ -8,7 +8,7 @@
 namespace pounce::device {
 namespace {
 
-constexpr int kOldest = 21400;  // with communicators that do not block
+constexpr int kOldest = 21400;  // the first with non-blocking communicators
 constexpr int kMajor = 2;
 constexpr char kNcclRemedy[] =
     "Install nvidia-nccl-cu13 (or -cu12, as the CUDA runtime is) where the worker's Python finds it; torch brings it.";
@@ -30,7 +30,7 @@ bool find_nccl(SharedLibrary& library, Nccl& calls) {
          library.find("ncclGetLastError", calls.last_error);
 }
 
-// The version comes first: a library of another one may lack a function.
+// Checks the version first, since another version may lack a function.
 Result<std::shared_ptr<const Nccl>> opened_nccl(SharedLibrary library) {
   const auto calls = std::make_shared<Nccl>();
   int version = 0;
@@ -51,7 +51,7 @@ ErrorCode code_of_nccl(int code) {
     case nccl::kUnhandledCuda:
       return ErrorCode::kDeviceFailed;
     case nccl::kInvalidArgument:
-    case nccl::kInvalidUsage:  // two ranks on one device, for one
+    case nccl::kInvalidUsage:  // for example two ranks on one device
       return ErrorCode::kBadRequest;
     case nccl::kSystem:  // the network or shared memory between the ranks
     case nccl::kRemote:

@@ -13,8 +13,8 @@
 
 namespace pounce::device {
 
-namespace nccl {  // ncclResult_t; tests/unit/device/nccl_declarations_test.cc compares all of this with NCCL's own
-                  // header
+// ncclResult_t; tests/unit/device/nccl_declarations_test.cc compares all of this with NCCL's own header.
+namespace nccl {
 
 inline constexpr int kSuccess = 0, kUnhandledCuda = 1, kSystem = 2, kInternal = 3, kInvalidArgument = 4,
                      kInvalidUsage = 5, kRemote = 6, kInProgress = 7, kTimeout = 8;
@@ -47,17 +47,17 @@ struct Nccl {
   const char* (*error_string)(int);
   const char* (*last_error)(Comm);
 
-  Result<void> check(int code, std::string_view doing, Comm comm = nullptr) const;  // under way is no error
+  Result<void> check(int code, std::string_view doing, Comm comm = nullptr) const;  // kInProgress is no error
   Result<GroupId> new_group() const;
 
-  // kDeviceUnavailable: it is not there, or of another major version, or too old.
+  // kDeviceUnavailable: NCCL is missing, of another major version, or too old.
   static Result<std::shared_ptr<const Nccl>> open(const std::vector<std::string>& libraries);
 };
 
-// The one place that knows what a number of NCCL's means to us.
+// The only place that maps numbers of NCCL to errors.
 Error nccl_error(int code, std::string_view doing, std::string_view words);
 
-// Opened when it is first asked for: one GPU needs no NCCL. Thread: any.
+// Opens NCCL at its first use, since one GPU needs none. Thread: any.
 class LateNccl {
  public:
   explicit LateNccl(std::vector<std::string> libraries) : libraries_(std::move(libraries)) {}

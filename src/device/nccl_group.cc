@@ -32,13 +32,13 @@ NcclGroup::~NcclGroup() {
 }
 
 Result<void> NcclGroup::broadcast(std::byte* memory, std::size_t size, Rank from) {
-  state_ = State::kAsked, sends_ = true;
+  state_ = State::kPending, sends_ = true;
   return nccl_->check(
       nccl_->broadcast(memory, memory, size, nccl::kBytes, static_cast<int>(from.value), comm_, stream_), "broadcast",
       comm_);
 }
 
-// Not at once: the last bytes may still be on their way from here (gotchas G5).
+// Does not end at once, since the last bytes may still be on their way from here (gotchas G5).
 Result<void> NcclGroup::leave() {
   state_ = State::kLeaving;
   return nccl_->check(nccl_->finalize(comm_), "leave the group", comm_);
@@ -59,9 +59,10 @@ Result<bool> NcclGroup::is_done() {
   return kernel_is_done();
 }
 
-// NCCL says success once the kernel is on the stream, which must not be used before; an event tells its end.
+// NCCL reports success once the kernel is on the stream. The stream must not be used before that. An event reports
+// the kernel's end.
 Result<bool> NcclGroup::kernel_is_done() {
-  if (state_ == State::kAsked && sends_) {
+  if (state_ == State::kPending && sends_) {
     if (auto is = cuda_->check(cuda_->event_record(event_, stream_), "broadcast"); !is) return failure(is.error());
     state_ = State::kOnDevice;
   }

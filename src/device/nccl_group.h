@@ -1,5 +1,5 @@
-// One rank of a NCCL communicator that does not block: each call begins something, and NCCL is asked how far it is. For
-// this folder only. Thread: the device's.
+// One rank of a non-blocking NCCL communicator: each call begins its work, and is_done() polls NCCL. For this folder
+// only. Thread: the device's.
 #pragma once
 
 #include "device/cuda_runtime.h"
@@ -19,12 +19,13 @@ class NcclGroup final : public Group {
   void abort() override;
 
  private:
+  // NCCL works on a call; a kernel is on the stream; nothing goes on; all ranks leave.
   enum class State {
-    kAsked,
+    kPending,
     kOnDevice,
     kIdle,
     kLeaving
-  };  // asked of NCCL; a kernel is on the stream; nothing; all are going
+  };
 
   NcclGroup(std::shared_ptr<const CudaRuntime> cuda, std::shared_ptr<const Nccl> nccl)
       : cuda_(std::move(cuda)), nccl_(std::move(nccl)) {}
@@ -32,11 +33,11 @@ class NcclGroup final : public Group {
 
   std::shared_ptr<const CudaRuntime> cuda_;
   std::shared_ptr<const Nccl> nccl_;
-  CudaRuntime::Stream stream_ = nullptr;  // of its own: copies go on while a rank is waited for
+  CudaRuntime::Stream stream_ = nullptr;  // its own, so that copies go on while the rank waits
   CudaRuntime::Event event_ = nullptr;
   Nccl::Comm comm_ = nullptr;
-  State state_ = State::kAsked;
-  bool sends_ = false;  // what was asked for puts a kernel on the stream
+  State state_ = State::kPending;
+  bool sends_ = false;  // the pending call puts a kernel on the stream
 };
 
 }  // namespace pounce::device

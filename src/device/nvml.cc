@@ -10,7 +10,7 @@ namespace pounce::device {
 namespace {
 
 constexpr std::uint64_t kMiB = 1024 * 1024;
-constexpr unsigned kTextBytes = 96;  // NVML_DEVICE_UUID_V2_BUFFER_SIZE, the largest of those asked for
+constexpr unsigned kTextBytes = 96;  // NVML_DEVICE_UUID_V2_BUFFER_SIZE, the largest of the texts that are read
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What the driver says of its GPUs (NVML). The library is opened when it is asked for and never linked, so that one
-// build runs on nodes with and without GPUs; names and layouts are those of the NVML API reference, driver 510 or
+// The driver's reports about its GPUs (NVML). The library is opened at its first use and never linked, so that one
+// build runs on nodes with and without GPUs. Names and layouts are those of the NVML API reference, driver 510 or
 // newer. A call may never return where a GPU has failed. Thread: the one that opened it.
 #pragma once
 
@@ -18,22 +18,22 @@ class Nvml {
  public:
   using Device = void*;
   struct Look {
-    std::optional<std::uint32_t> percent;  // of the last moments in which it computed; a slice of a GPU does not tell
+    // Share of the last moments in which it computed; a slice of a GPU does not tell.
+    std::optional<std::uint32_t> percent;
     std::uint64_t used_mib = 0, total_mib = 0;
   };
 
-  static std::optional<Nvml> open(const std::string& library);  // nothing: there is no such driver here
+  static std::optional<Nvml> open(const std::string& library);  // nullopt: there is no such driver here
 
-  // Those of CUDA_VISIBLE_DEVICES, "0,2", "GPU-…" or "MIG-…", that the driver knows; `lost`, if given, gets those that it knows and does
-  // not reach any more.
+  // The GPUs of CUDA_VISIBLE_DEVICES ("0,2", "GPU-…" or "MIG-…") that the driver knows. `lost`, if given, gets those
+  // that it knows and can no longer reach.
   std::vector<Device> devices(const std::string& visible, std::vector<std::string>* lost = nullptr) const;
-  std::vector<Device> all() const;  // that this process may see
+  std::vector<Device> all() const;  // all that this process may see
   std::vector<std::string> uuids(const std::vector<Device>& devices) const;  // empty where the driver does not tell
   Look look(Device device) const;
-  std::vector<DeviceFacts> facts(const std::vector<Device>& devices) const;  // of each, and how they are linked
+  std::vector<DeviceFacts> facts(const std::vector<Device>& devices) const;  // about each, and how they are linked
 
-  // What happened to these since it was asked last; a driver or a GPU that reports nothing (a slice) has nothing to
-  // say.
+  // The events of these devices since the last call. A driver or a GPU (a slice) without reports gives none.
   std::vector<GpuHealth> health(const std::vector<Device>& devices);
 
  private:
@@ -43,7 +43,7 @@ class Nvml {
   DeviceFacts facts_of(Device device) const;
 
   std::shared_ptr<const Calls> calls_;
-  std::shared_ptr<Reports> reports_;  // since health() was first asked for
+  std::shared_ptr<Reports> reports_;  // since the first health()
 };
 
 }  // namespace pounce::device

@@ -19,7 +19,7 @@ inline constexpr unsigned kNodeScope = 0;                 // nvmlAffinityScope_t
 struct Utilization {  // nvmlUtilization_t
   unsigned gpu, memory;
 };
-struct Memory {  // nvmlMemory_v2_t; `used` is without what the driver keeps for itself
+struct Memory {  // nvmlMemory_v2_t; `used` excludes what the driver reserves
   unsigned version;
   unsigned long long total, reserved, free, used;
 };
@@ -31,9 +31,9 @@ struct Event {                                                           // nvml
 };
 
 // False: an older driver lacks the function, or does not answer for this device.
-template <class... Asked, class... Given>
-bool ask(int (*function)(Asked...), Given... given) {
-  return function != nullptr && function(given...) == kSuccess;
+template <class... Parameters, class... Arguments>
+bool ask(int (*function)(Parameters...), Arguments... arguments) {
+  return function != nullptr && function(arguments...) == kSuccess;
 }
 
 }  // namespace nvml
@@ -44,7 +44,7 @@ struct Nvml::Calls {
   int (*by_uuid)(const char*, Device*);
   int (*utilization)(Device, nvml::Utilization*);
   int (*memory)(Device, nvml::Memory*);
-  // Without these less is known.
+  // These are optional: without them less is known.
   int (*uuid)(Device, char*, unsigned);
   int (*name)(Device, char*, unsigned);
   int (*driver)(char*, unsigned);

@@ -1,4 +1,4 @@
-// The driver keeps its reports (Xid, ECC) for whoever asked for them beforehand, until they are fetched.
+// The driver keeps its reports (Xid, ECC) until they are fetched, for processes that registered beforehand.
 #include <algorithm>
 
 #include "device/nvml_calls.h"
@@ -16,9 +16,9 @@ struct Nvml::Reports {
   Reports& operator=(const Reports&) = delete;
 
   void ask_for(Device device) {
-    if (set == nullptr || std::find(asked.begin(), asked.end(), device) != asked.end()) return;
+    if (set == nullptr || std::find(registered.begin(), registered.end(), device) != registered.end()) return;
     nvml::ask(calls->register_events, device, nvml::kXidEvent | nvml::kMemoryErrorEvent, set);
-    asked.push_back(device);
+    registered.push_back(device);
   }
 
   std::optional<nvml::Event> next() const {
@@ -28,11 +28,11 @@ struct Nvml::Reports {
 
   std::shared_ptr<const Calls> calls;
   void* set = nullptr;
-  std::vector<Device> asked;
+  std::vector<Device> registered;
 };
 
 std::vector<GpuHealth> Nvml::health(const std::vector<Device>& devices) {
-  constexpr int kMostReports = 64;  // a GPU that fails may report faster than we read
+  constexpr int kMostReports = 64;  // a failing GPU may report faster than we read
   if (reports_ == nullptr) reports_ = std::make_shared<Reports>(calls_);
   std::vector<GpuHealth> all(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {

@@ -55,7 +55,7 @@ Result<void> Placement::write(std::size_t buffer, std::uint64_t offset, std::spa
 }
 
 Result<Buffers> Placement::finish() {
-  if (auto begun = begin(); !begun) return failure(begun.error());  // all of them are empty
+  if (auto begun = begin(); !begun) return failure(begun.error());  // here too, for buffers that are all empty
   const auto done = device_->thread().run([this] { return device_->driver().wait(last_); });
   if (!done) static_cast<void>(fail(done.error()));
   const std::lock_guard held(mutex_);

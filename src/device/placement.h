@@ -1,5 +1,5 @@
-// Buffers on their way to a device: their pieces come in any order, from several threads, and go through pinned memory
-// while the next ones come. Nothing of the device is taken before the first of them. Thread: any but the device's.
+// Buffers on their way to a device. Their pieces come in any order, from several threads, and go through pinned
+// memory while the next ones come. The first piece allocates the device memory. Thread: any but the device's.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@ class Placement {
  public:
   using Open = std::function<Result<std::shared_ptr<Device>>()>;
 
-  // `holder`: what it is for, as an "out of memory" will name it.
+  // `holder`: the purpose, as an "out of memory" error names it.
   Placement(DeviceName name, Open open, std::vector<std::uint64_t> sizes, std::string holder)
       : name_(name), open_(std::move(open)), sizes_(std::move(sizes)), holder_(std::move(holder)) {}
-  ~Placement();  // what was not finished is given back when no copy uses it
+  ~Placement();  // waits for the copies; unfinished memory is freed after them
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
-  // Waits for the device to be opened, and for pinned memory while all of it is under way. What fails once fails always.
+  // Waits for the device to open, and for pinned memory while all of it is in use. After a failure every call fails.
   Result<void> write(std::size_t buffer, std::uint64_t offset, std::span<const std::byte> bytes);
-  Result<Buffers> finish();  // waits until all that was written is there, for whoever uses the device from now on
+  Result<Buffers> finish();  // waits until everything written is on the device, for later users of it
 
  private:
   Result<void> begin();  // once
@@ -47,11 +47,11 @@ class Placement {
   const Open open_;
   const std::vector<std::uint64_t> sizes_;
   const std::string holder_;
-  std::mutex mutex_;  // guards the three below; the first two stay as they are once they are there
+  std::mutex mutex_;  // guards the three below; the first two do not change once they are set
   std::shared_ptr<Placed> placed_;
   std::shared_ptr<Device> device_;
   std::optional<Error> failed_;  // the first
-  Mark last_{};                  // of the device's thread
+  Mark last_{};                  // used on the device's thread
 };
 
 }  // namespace pounce::device

@@ -1,4 +1,4 @@
-// A library of the driver's or of NVIDIA's, opened by name when it is first asked for and never linked: one build runs
+// A library of the driver's or of NVIDIA's, opened by name at its first use and never linked, so that one build runs
 // on nodes with and without GPUs. It is never closed, since it may have threads of its own. Thread: any (a value).
 #pragma once
 
@@ -9,7 +9,7 @@ namespace pounce::device {
 
 class SharedLibrary {
  public:
-  // Nothing: it is not there; `why`, if given, gets the loader's own words.
+  // nullopt: it is not there; `why`, if given, gets the loader's text.
   static std::optional<SharedLibrary> open(const std::string& name, std::string* why = nullptr);
 
   // False: the library has no such function, and its name is in missing().

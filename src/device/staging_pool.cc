@@ -11,7 +11,7 @@ Result<std::unique_ptr<StagingPool>> StagingPool::make(DeviceThread& thread, Dri
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED)
     return failure(ErrorCode::kOutOfMemory, "this process has no memory for what goes to a device and comes from it");
-  ::madvise(mapped, bytes, MADV_HUGEPAGE);  // they are pinned a hundred times as fast; a wish
+  ::madvise(mapped, bytes, MADV_HUGEPAGE);  // huge pages are pinned a hundred times as fast; a failure does not matter
   std::unique_ptr<std::byte, Unmap> memory(static_cast<std::byte*>(mapped), Unmap{bytes});
   if (auto pinned = thread.run([&] { return driver.pin({memory.get(), bytes}); }); !pinned)
     return failure(pinned.error());

@@ -1,6 +1,6 @@
-// Pinned host memory through which data goes to a device and comes from it: registered once, since that takes as long
-// as many copies do, and handed out in chunks. A chunk may come back while a copy still uses it: whoever takes it next
-// waits for that copy. They are taken in the order in which they came back, so the copy waited for is the oldest.
+// Pinned host memory through which data goes to a device and comes from it. It is registered once, since that takes
+// as long as many copies do, and handed out in chunks. A chunk may come back while a copy still uses it; the next
+// taker waits for that copy. Chunks are taken in the order in which they came back, so that copy is the oldest.
 // Thread: any but the device's.
 #pragma once
 
@@ -19,12 +19,12 @@ namespace pounce::device {
 
 struct StagingChunk {
   std::span<std::byte> bytes;
-  Mark last{};  // the copy that used it last
+  Mark last{};  // the last copy that used it
 };
 
 struct StagingSize {
-  std::size_t chunk_bytes = 2 << 20;  // large enough that beginning a copy costs nothing beside it, small enough that
-                                      // the first is soon under way
+  // Large enough that the start of a copy costs little, small enough that the first copy starts soon.
+  std::size_t chunk_bytes = 2 << 20;
   std::size_t chunks = 8;
 };
 
@@ -36,7 +36,7 @@ class StagingPool {
   StagingPool& operator=(const StagingPool&) = delete;
 
   Result<StagingChunk> take();                     // waits until there is one
-  Result<std::optional<StagingChunk>> try_take();  // nothing: all are in use
+  Result<std::optional<StagingChunk>> try_take();  // nullopt: all are in use
   void give_back(StagingChunk chunk);              // also from the device's thread
 
  private:

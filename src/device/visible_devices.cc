@@ -6,7 +6,7 @@
 namespace pounce::device {
 namespace {
 
-// CUDA tells the 16 bytes only (gotchas G3).
+// CUDA reports the 16 bytes only (gotchas G3).
 std::string bare_uuid(const std::string& uuid) {
   std::string bare = uuid.starts_with("GPU-") || uuid.starts_with("MIG-") ? uuid.substr(4) : uuid;
   for (char& letter : bare)
@@ -14,7 +14,7 @@ std::string bare_uuid(const std::string& uuid) {
   return bare;
 }
 
-// Those of `some` that are not among `others`, as they were named.
+// The members of `some` that are not among `others`, as they were named.
 std::string without(const std::vector<std::string>& some, const std::vector<std::string>& others) {
   std::set<std::string> known;
   for (const std::string& uuid : others) known.insert(bare_uuid(uuid));

@@ -1,4 +1,4 @@
-// Whether the devices that a process sees are those that it was given, and each rank's its own. Pure.
+// Checks that a process sees the devices that it was given, and that each rank has its own. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pounce::device {
 
-// UUIDs, in any order. Where they differ nothing may run: a program would use what Slurm gave to somebody else.
+// UUIDs, in any order. Where they differ nothing may run: a program would use GPUs that Slurm gave to another user.
 Result<void> only_leased(const std::vector<std::string>& visible, const std::vector<std::string>& leased);
 
 // By rank: the UUID of the device that it uses.

@@ -6,8 +6,7 @@
 namespace pounce::identity {
 namespace {
 
-// Its first byte is no hash plugin of Slurm, so that Slurm never takes such a credential for one of its own
-// (gotchas M2).
+// The first byte is no hash plugin of Slurm, so Slurm never accepts such a credential as its own (gotchas M2).
 constexpr char kMagic[] = "PNC-HELLO\0v1";
 constexpr char kSealMagic[] = "PNC-SEAL\0v1";
 

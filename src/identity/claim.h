@@ -1,4 +1,4 @@
-// The bytes that a proof binds: magic, audience, own key, role, subject; each variable part with its length.
+// The bytes that a proof covers: magic, audience, own key, role, subject; each variable part with its length.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ namespace pounce::identity {
 
 std::string claim_bytes(const Claim& claim);
 
-// What a seal binds: magic of its own, so that no seal is ever taken for a proof, and a digest of the statement.
+// The bytes that a seal covers: a magic of its own, so that a seal is never accepted as a proof, and a digest of the
+// statement.
 std::string seal_bytes(std::string_view statement);
 
 }  // namespace pounce::identity

@@ -1,5 +1,5 @@
-// XXH3-128, by which functions and objects are named. It tells different content apart; it keeps no enemy out, who gets in
-// nowhere that these names are used. Thread: any.
+// XXH3-128, which names functions and objects. It distinguishes content and is no protection against attackers, who
+// cannot get to where these names are used. Thread: any.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ using ContentDigest = std::array<std::uint8_t, 16>;
 
 ContentDigest content_digest(std::span<const std::byte> bytes);
 
-// Of several parts, sizes included, so that no two splits of the same bytes meet.
+// The digest of several parts including their sizes, so that different splits of the same bytes differ.
 ContentDigest content_digest(const std::vector<std::span<const std::byte>>& parts);
 
 }  // namespace pounce::identity

@@ -1,4 +1,4 @@
-// BLAKE2b over a list of texts, each bound with its length, so that no two lists give the same bytes. Thread: any.
+// BLAKE2b over a list of texts, each with its length, so that different lists give different bytes. Thread: any.
 #pragma once
 
 #include <array>

@@ -35,7 +35,7 @@ tl::unexpected<Error> trouble(const std::string& path, const std::string& what) 
   return failure(ErrorCode::kNotAuthenticated, "the key file " + path + " " + what);
 }
 
-// The folder first, then the file relative to it: no step follows a link somebody else could plant.
+// Opens the folder first, then the file relative to it: no step follows a link that another user could plant.
 Result<UniqueFd> open_folder(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   UniqueFd fd(::open(folder.c_str(), O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_RDONLY));

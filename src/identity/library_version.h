@@ -6,6 +6,6 @@
 namespace pounce::identity {
 
 std::string library_version();  // "1.0.18", of libsodium
-std::string munge_library();    // its file, with the version in its name: libmunge has no call that tells it
+std::string munge_library();    // its file name, which contains the version: libmunge has no call for it
 
 }  // namespace pounce::identity

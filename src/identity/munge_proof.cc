@@ -29,7 +29,7 @@ std::string reason(const MungeContext& context, munge_err_t code) {
   return text != nullptr ? text : ::munge_strerror(code);
 }
 
-// Only a socket error is worth another try: munged may be restarting.
+// Retries only on a socket error: munged may be restarting.
 template <class Call>
 munge_err_t with_attempts(const Call& call) {
   munge_err_t code = EMUNGE_SOCKET;
@@ -37,7 +37,7 @@ munge_err_t with_attempts(const Call& call) {
   return code;
 }
 
-// A credential that munged vouches for, however old.
+// True for a credential that munged vouches for, however old.
 bool is_genuine(munge_err_t code) {
   return code == EMUNGE_SUCCESS || code == EMUNGE_CRED_EXPIRED || code == EMUNGE_CRED_REWOUND || code == EMUNGE_CRED_REPLAYED;
 }
@@ -57,7 +57,7 @@ Result<std::string> encode(const std::string& payload, const std::string& munge_
   return std::string(credential);
 }
 
-// `counts(code)`: what munged says of an acceptable credential.
+// `counts(code)`: whether this result of munged is acceptable.
 Result<void> decode(std::string_view expected, std::string_view proof, const std::string& munge_socket, unsigned uid,
                     bool (*counts)(munge_err_t)) {
   const MungeContext context = open_context(munge_socket);
@@ -70,7 +70,7 @@ Result<void> decode(std::string_view expected, std::string_view proof, const std
   const munge_err_t code = with_attempts(
       [&] { return ::munge_decode(credential.c_str(), context.get(), &payload, &size, &made_by, &group); });
   const std::unique_ptr<void, decltype(&::free)> owned(payload, ::free);
-  // The code, not the pointer: an expired or replayed credential comes with its payload.
+  // Check the code, not the pointer: an expired or replayed credential comes with its payload.
   if (!counts(code))
     return failure(ErrorCode::kNotAuthenticated, "the munge credential was not accepted: " + reason(context, code));
   if (made_by != static_cast<uid_t>(uid))

@@ -1,10 +1,11 @@
-// Showing, in a HELLO, that a CURVE key belongs to the same user as the daemon.
-// A proof binds four public things: the audience (D's key), the speaker's own key, its role and its lease or session.
+// Proves, in a HELLO, that a CURVE key belongs to the same user as the daemon.
+// A proof covers four public things: the audience (D's key), the speaker's own key, its role and its lease or
+// session.
 //   munge     a MUNGE credential over them, restricted to our uid; decoded by the daemon
 //   key file  libsodium crypto_auth over them with the 32 bytes of a 0600 file that only this user can read
 //   peer      nothing: on ipc:// the kernel tells the uid (ZAP address), checked by the handshake endpoint
-// No credential is ever made without payload and uid restriction. munge calls block on a Unix socket (at most
-// 3 attempts): never call them on an event loop. Thread: any.
+// No credential is ever made without payload and uid restriction. munge calls block on a Unix socket (at most 3
+// attempts): never call them on an event loop. Thread: any.
 #pragma once
 
 #include <string>
@@ -22,22 +23,24 @@ struct Claim {
   std::string subject;  // session or lease id, hex
 };
 
-// munge_socket: empty = libmunge's default. uid: whose credential and who may decode it (normally geteuid()).
+// munge_socket: empty = libmunge's default. uid: the owner of the credential and the only user that may decode it
+// (normally geteuid()).
 Result<std::string> munge_proof(const Claim& claim, const std::string& munge_socket, unsigned uid);
 // ok only if the credential was made by `uid`, for exactly this claim, and was never decoded here before.
 Result<void> verify_munge_proof(const Claim& claim, std::string_view proof, const std::string& munge_socket, unsigned uid);
 bool munge_available(const std::string& munge_socket);
 
-// DIR/FILE with 32 random bytes, dir exactly 0700 and ours, file 0600. A good one that is there stays: by it a new daemon
-// shows the workers of the last one whose it is. Another is replaced (O_EXCL|O_NOFOLLOW).
+// DIR/FILE with 32 random bytes, dir exactly 0700 and ours, file 0600. A good existing file stays: with it a new
+// daemon proves to the previous daemon's workers that it is of the same user. A bad one is replaced
+// (O_EXCL|O_NOFOLLOW).
 Result<void> make_key_file(const std::string& path);
 Result<SecretKey> read_key_file(const std::string& path);
 Result<std::string> key_file_proof(const Claim& claim, const std::string& path);
 Result<void> verify_key_file_proof(const Claim& claim, std::string_view proof, const std::string& path);
 
-// ---- a daemon's word for itself: the first line of its endpoint file, which names its key --------------------------
-// It is read by workers that knew another key, at any time and by many: old and read before, it counts all the same.
-// The seal under it is printable and one line.
+// ---- a daemon's word for itself: the first line of its endpoint file, which names its key -------------------------
+// Workers that knew another key read it, at any time and many of them: an old seal that was read before stays valid.
+// The seal under the statement is printable and one line.
 Result<std::string> munge_seal(std::string_view statement, const std::string& munge_socket, unsigned uid);
 Result<void> verify_munge_seal(std::string_view statement, std::string_view seal, const std::string& munge_socket, unsigned uid);
 std::string key_seal(std::string_view statement, const SecretKey& key);

@@ -1,4 +1,4 @@
-// Starting a program that outlives us. Nothing runs before the caller has noted who it is: the child waits at a gate
+// Starts a program that outlives us. The program does not run before the caller has recorded its pid: the child waits
 // between fork and exec, and ends by itself when its parent dies there. Thread: loop.
 #pragma once
 
@@ -11,8 +11,9 @@
 
 namespace pounce::launch {
 
-// In a session of its own, output appended to the spec's log, no inherited descriptors, no blocked or ignored signals,
-// exactly the spec's environment. `note` is called before the program runs; its error ends the child unstarted.
+// The program gets a session of its own, the spec's log for appended output, no inherited descriptors, no blocked or
+// ignored signals, and exactly the spec's environment. `note` is called before it runs; an error of `note` ends the
+// child unstarted.
 Result<pid_t> start_detached(const JobSpec& spec, const std::function<Result<void>(pid_t)>& note);
 
 }  // namespace pounce::launch

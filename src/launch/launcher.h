@@ -1,7 +1,7 @@
-// What pounced needs of something that can run workers: an answer to each question of slurm/questions.h that is not an
-// admin's. Two backends: slurm (through pounce-slurm) and local (child processes), which answers as Slurm would. A call
-// returns at once; its answer comes as a callback on the loop thread, exactly once, also when the backend dies (then Error
-// kOutcomeUnknown: the caller reconciles before it decides anything). Thread: loop.
+// The interface to what can run workers: it answers each question of slurm/questions.h that is not an admin's. There
+// are two backends: slurm (through pounce-slurm) and local (child processes), which answers as Slurm would. A call
+// returns at once. Its answer comes as a callback on the loop thread, exactly once, also when the backend dies (then
+// Error kOutcomeUnknown: the caller reconciles before it decides anything). Thread: loop.
 #pragma once
 
 #include <any>
@@ -21,15 +21,16 @@ class Launcher {
 
   virtual ~Launcher() = default;
 
-  template <class Asked>
-  void ask(Asked question, Reply<typename Asked::Answer> reply) {
-    send(std::move(question), slurm::any_for<Asked>(std::move(reply)));
+  template <class Query>
+  void ask(Query question, Reply<typename Query::Answer> reply) {
+    send(std::move(question), slurm::any_for<Query>(std::move(reply)));
   }
 
-  // The same, where the question is one of several: an Asked::Answer comes.
+  // The same for a question of any type. The answer holds that type's Answer.
   virtual void send(slurm::Question question, Reply<std::any> reply) = 0;
 
-  // A GPU of that lease, by its name for CUDA, has failed. Whoever hands out GPUs itself gives it to nobody any more.
+  // A GPU of that lease, by its name for CUDA, has failed. A backend that hands out GPUs itself no longer hands out
+  // this one.
   virtual void leave_out(const LeaseId&, const std::string&) {}
 };
 

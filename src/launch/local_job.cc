@@ -85,7 +85,7 @@ std::multimap<std::string, std::string> lines_of(const std::filesystem::path& pa
   return lines;
 }
 
-// nullopt: torn, of another boot, or its process is gone.
+// nullopt: the record is incomplete or of another boot, or its process is gone.
 std::optional<LocalJob> read_record(const std::filesystem::path& path) {
   const auto lines = lines_of(path);
   const auto value = [&lines](const char* key) {
@@ -134,7 +134,7 @@ void remove_record(const std::string& folder, const LocalJob& job) { ::unlink(pa
 
 std::vector<LocalJob> read_records(const std::string& folder) {
   std::vector<LocalJob> jobs;
-  std::error_code none;  // a folder that is not there yet holds no records
+  std::error_code none;  // a missing folder holds no records
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
     if (!entry.path().filename().string().starts_with(kPrefix)) continue;
     if (auto job = read_record(entry.path()))

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::size_t kEndedKept = 256;  // ended jobs remembered, as Slurm does for MinJobAge
 
-constexpr std::chrono::milliseconds kLook{100};  // between two looks for room, while somebody waits for it
+constexpr std::chrono::milliseconds kLook{100};  // between two looks for room, while a job waits for it
 
-// /dev/nvidia0, /dev/nvidia1 …; what they are is the worker's business.
+// The numbers of /dev/nvidia0, /dev/nvidia1 …; the worker finds out what they are.
 std::vector<std::uint32_t> gpus_here() {
   std::vector<std::uint32_t> indexes;
   glob_t found{};
@@ -71,15 +71,15 @@ std::string device_words(const LocalPlaces& places) {
 
 JobEnd end_of(int status) {
   if (WIFEXITED(status)) return WEXITSTATUS(status) == 0 ? JobEnd::kCompleted : JobEnd::kFailed;
-  const std::set<int> asked_to_end = {SIGTERM, SIGKILL, SIGINT, SIGHUP};
-  return asked_to_end.contains(WTERMSIG(status)) ? JobEnd::kCancelled : JobEnd::kFailed;
+  const std::set<int> ending_signals = {SIGTERM, SIGKILL, SIGINT, SIGHUP};
+  return ending_signals.contains(WTERMSIG(status)) ? JobEnd::kCancelled : JobEnd::kFailed;
 }
 
 void show_ended(LocalJob& job, JobEnd end, int status) {
   job.view.state = JobState::kEnded;
   job.view.state_name = "ENDED";
   job.view.end =
-      job.ending != JobEnd::kNone ? job.ending : end;  // as Slurm does: who cancels decides what it is called
+      job.ending != JobEnd::kNone ? job.ending : end;  // as in Slurm, a cancel decides the name of the end
   job.view.end_time_s = std::time(nullptr);
   job.view.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   job.view.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -102,7 +102,7 @@ LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)
 }
 
 void LocalLauncher::send(slurm::Question question, Reply<std::any> reply) {
-  reply(std::visit([this](const auto& asked) { return answer(asked).map([](auto&& found) { return std::any(std::move(found)); }); }, question));
+  reply(std::visit([this](const auto& query) { return answer(query).map([](auto&& found) { return std::any(std::move(found)); }); }, question));
 }
 
 Result<ClusterFacts> LocalLauncher::answer(const slurm::AskFacts&) const {
@@ -124,10 +124,10 @@ void LocalLauncher::leave_out(const LeaseId& lease, const std::string& gpu) {
   }
 }
 
-// The devices' name for the user, "" for none. Those that fewest others use first: nobody queues on one's own
-// machine.
-Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const {
-  const std::uint64_t gpus = asked.all_gpus();
+// Returns the devices' name for the user, "" for none. Prefers the GPUs with the fewest users, since jobs do not
+// queue on the user's own machine.
+Result<std::string> LocalLauncher::give_gpus(const Resources& resources, std::vector<std::uint32_t>& given) const {
+  const std::uint64_t gpus = resources.all_gpus();
   if (gpus == 0) return std::string();
   if (gpus <= options_.stand_in_gpus) return std::string(kStandIn);
   std::vector<std::uint32_t> here = gpus_here();
@@ -209,7 +209,7 @@ RoomUse LocalLauncher::used() const {
   return used;
 }
 
-// Those behind one that does not fit wait with it: a large one would else wait for ever.
+// Jobs behind one that does not fit wait with it; otherwise a large job would wait forever.
 void LocalLauncher::start_waiting() {
   while (!waiting_.empty() && start_first_waiting()) waiting_.erase(waiting_.begin());
 }
@@ -218,7 +218,8 @@ bool LocalLauncher::start_first_waiting() {
   const auto& [name, spec] = waiting_.front();
   LocalJob& job = jobs_[name];
   if (job.over()) return true;
-  if (!can_ever_fit(options_.rooms, spec.resources)) return show_ended(job, JobEnd::kNodeFail, 0), true;  // by now
+  // A node or GPU failed meanwhile.
+  if (!can_ever_fit(options_.rooms, spec.resources)) return show_ended(job, JobEnd::kNodeFail, 0), true;
   auto places = fit(options_.rooms, used(), spec.resources);
   if (!places) return false;
   const std::string devices = device_words(*places);
@@ -226,7 +227,7 @@ bool LocalLauncher::start_first_waiting() {
   if (!started) return show_ended(job, JobEnd::kFailed, 0), true;
   started->process = started->pid();
   started->view.job_identity = name;
-  // A later daemon finds it under the number that it had. If this fails it takes the job for one that is gone.
+  // A later daemon finds it under its first number. If this write fails, that daemon takes the job for gone.
   static_cast<void>(write_record(options_.folder, *started));
   if (spec.resources.time.count() > 0) walltimes_[name] = Clock::now() + spec.resources.time;
   job = std::move(*started);
@@ -239,15 +240,15 @@ void LocalLauncher::count_accident(const LocalJob& job) {
   accidents = job.view.end == JobEnd::kFailed ? accidents + 1 : 0;
 }
 
-Result<slurm::Done> LocalLauncher::answer(const slurm::Cancel& asked) {
-  if (const auto known = jobs_.find(asked.job); known != jobs_.end()) {
+Result<slurm::Done> LocalLauncher::answer(const slurm::Cancel& cancel) {
+  if (const auto known = jobs_.find(cancel.job); known != jobs_.end()) {
     refresh(known->second);
     if (!known->second.over()) end(known->second, JobEnd::kCancelled, Clock::now());
   }
   return slurm::Done{};
 }
 
-// TERM to the supervisor alone: it ends its tree in order. Telling it twice would hurry it.
+// Sends TERM to the supervisor alone, which ends its tree in order. A second TERM would hurry it.
 void LocalLauncher::end(LocalJob& job, JobEnd why, TimePoint now) {
   if (job.ending != JobEnd::kNone) return;
   job.ending = why;
@@ -302,9 +303,9 @@ void LocalLauncher::on_time(TimePoint now) {
   start_waiting();
 }
 
-Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Poll& asked) {
+Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Poll& poll) {
   std::vector<JobView> views;
-  for (const JobIdentity& wanted : asked.jobs) {
+  for (const JobIdentity& wanted : poll.jobs) {
     const auto known = jobs_.find(wanted);
     if (known != jobs_.end()) refresh(known->second);
     views.push_back(known != jobs_.end() ? known->second.view : gone_job(wanted));
@@ -312,10 +313,10 @@ Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Poll& asked) {
   return views;
 }
 
-Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Reconcile& asked) {
+Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Reconcile& reconcile) {
   std::vector<JobView> views;
   for (auto& [name, job] : jobs_) {
-    if (job.view.instance != asked.instance) continue;
+    if (job.view.instance != reconcile.instance) continue;
     refresh(job);
     views.push_back(job.view);
   }

@@ -1,10 +1,10 @@
-// The local backend: workers are child processes of pounced, for machines without Slurm. Same tags, same states, same
-// endings as a batch job, so that everything above it is the same code. A job's number is its pid. Every class name is
-// accepted; a walltime is kept, GPUs are handed out by number, memory and CPUs are only noted. Where rooms are counted, as in a
-// job of Slurm's, what does not fit waits until something has ended, in the order of arrival; what lies on another node of that
-// job is a step there, and its srun the child. Jobs outlive the daemon;
-// a later one finds them by their records, but cannot learn how those ended (JobEnd::kGone). Answers come from within
-// the call. Thread: loop.
+// The local backend: workers are child processes of pounced, for machines without Slurm. Jobs have the same tags,
+// states and endings as batch jobs, so that all code above is the same. A job's number is its pid. Every class name
+// is accepted. A walltime is kept, GPUs are handed out by number, and memory and CPUs are only noted. Where rooms are
+// counted, as within a Slurm job, a job that does not fit waits until another has ended, in the order of arrival. A
+// worker on another node of the Slurm job is a step there, and its srun is the child. Jobs outlive the daemon. A
+// later daemon finds them by their records, but cannot learn how those ended (JobEnd::kGone). Answers come from
+// within the call. Thread: loop.
 #pragma once
 
 #include <map>
@@ -24,8 +24,8 @@ struct LocalOptions {
   std::string folder;                          // where job records are kept: 0700, ours
   std::uint32_t stand_in_gpus = 0;             // so many GPUs are granted as "CPU standing in"
   std::chrono::milliseconds kill_wait{30000};  // from TERM to KILL, as Slurm's KillWait
-  LocalRooms rooms{};                          // none: nothing is counted, and nobody waits. The first is this machine
-  std::string slurm_job{};                     // whose nodes the others are: srun starts what runs there
+  LocalRooms rooms{};                          // empty: nothing is counted, and no job waits. The first is this machine
+  std::string slurm_job{};                     // the job of the other nodes, where srun starts workers
 };
 
 inline constexpr char kStandIn[] = "CPU standing in";
@@ -37,23 +37,23 @@ class LocalLauncher final : public Launcher {
   void send(slurm::Question question, Reply<std::any> reply) override;
   void leave_out(const LeaseId& lease, const std::string& gpu) override;
 
-  // Walltimes and what did not end when told. TimePoint::max(): none.
+  // The next walltime, kill or look for room. TimePoint::max(): none.
   TimePoint next_deadline() const;
   void on_time(TimePoint now);
 
  private:
   Result<ClusterFacts> answer(const slurm::AskFacts&) const;
-  Result<JobIdentity> answer(const slurm::Submit& asked) { return start(asked.spec); }
-  Result<slurm::Done> answer(const slurm::Cancel& asked);
+  Result<JobIdentity> answer(const slurm::Submit& submit) { return start(submit.spec); }
+  Result<slurm::Done> answer(const slurm::Cancel& cancel);
   Result<slurm::Done> answer(const slurm::Note&) const { return slurm::Done{}; }  // there is no accounting to keep it
-  Result<std::vector<JobView>> answer(const slurm::Poll& asked);
-  Result<std::vector<JobView>> answer(const slurm::Reconcile& asked);
+  Result<std::vector<JobView>> answer(const slurm::Poll& poll);
+  Result<std::vector<JobView>> answer(const slurm::Reconcile& reconcile);
   Result<std::vector<JobView>> answer(const slurm::AskQueue&);
-  // Of all else there is nothing here: nobody queues, there are no classes and no nodes to choose from.
-  template <class Asked>
-    requires(!slurm::kIsDeed<Asked> || slurm::kIsAdmins<Asked>)
-  Result<typename Asked::Answer> answer(const Asked&) const {
-    return typename Asked::Answer{};
+  // Every other question has an empty answer: there is no queue, and there are no classes or nodes to choose from.
+  template <class Query>
+    requires(!slurm::kIsMutation<Query> || slurm::kIsAdmins<Query>)
+  Result<typename Query::Answer> answer(const Query&) const {
+    return typename Query::Answer{};
   }
 
   Result<JobIdentity> start(const JobSpec& spec);
@@ -61,20 +61,20 @@ class LocalLauncher final : public Launcher {
   Result<JobIdentity> in_room(const JobSpec& spec);
   RoomUse used() const;
   void start_waiting();
-  bool start_first_waiting();  // false: it goes on waiting
+  bool start_first_waiting();  // false: it must still wait
   void count_accident(const LocalJob& job);
-  Result<std::string> give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const;
+  Result<std::string> give_gpus(const Resources& resources, std::vector<std::uint32_t>& given) const;
   void end(LocalJob& job, JobEnd why, TimePoint now);
   void refresh(LocalJob& job);
   void forget_old();
 
   LocalOptions options_;
-  std::map<JobIdentity, LocalJob> jobs_;  // this folder's, ended ones too
+  std::map<JobIdentity, LocalJob> jobs_;  // this folder's, ended ones included
   std::map<JobIdentity, TimePoint> walltimes_;
-  std::vector<std::pair<JobIdentity, JobSpec>> waiting_;  // for room, in the order of arrival
-  std::vector<std::uint32_t> failed_gpus_;                // where no rooms are counted
+  std::vector<std::pair<JobIdentity, JobSpec>> waiting_;  // jobs that wait for room, in the order of arrival
+  std::vector<std::uint32_t> failed_gpus_;                // used where no rooms are counted
   TimePoint looked_at_{};
-  std::uint32_t next_number_ = 1u << 30;                  // of one that waits: no process has such a number
+  std::uint32_t next_number_ = 1u << 30;  // number of the next job that waits; no process has such a number
 };
 
 }  // namespace pounce::launch

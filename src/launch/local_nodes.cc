@@ -9,7 +9,7 @@
 namespace pounce::launch {
 namespace {
 
-// As CUDA_VISIBLE_DEVICES takes them.
+// The names for CUDA_VISIBLE_DEVICES.
 std::string gpu_names(const LocalRooms& rooms, const LocalPlace& place) {
   return joined(place.gpus, ",", [&](std::uint32_t gpu) { return rooms.empty() ? std::to_string(gpu) : rooms[place.room].gpus.at(gpu); });
 }

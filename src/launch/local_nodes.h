@@ -1,5 +1,5 @@
-// How a local job is begun where it lies: by itself on this machine, as a step on another node of the Slurm job that we run in. Reads
-// SLURM_CONF, which srun needs. Thread: any.
+// How a local job starts: directly on this machine, or as a step on another node of the Slurm job that we run in.
+// Reads SLURM_CONF, which srun needs. Thread: any.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace pounce::launch {
 
-// slurm_job: Slurm's number of the job whose nodes the rooms are. Without rooms devices have their numbers.
+// slurm_job: Slurm's number of the job that the rooms' nodes belong to. Without rooms, devices are named by their
+// numbers.
 JobSpec begun_on(const LocalRooms& rooms, const std::string& slurm_job, JobSpec spec, const LocalPlaces& places);
-std::string node_names(const LocalRooms& rooms, const LocalPlaces& places);  // as its workers call them
+std::string node_names(const LocalRooms& rooms, const LocalPlaces& places);  // as the workers on them report them
 
 }  // namespace pounce::launch

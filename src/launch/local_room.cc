@@ -6,17 +6,17 @@
 namespace pounce::launch {
 namespace {
 
-// A worker runs on one CPU at least, whatever it says.
-std::uint64_t cpus_of(const Resources& asked) { return std::max<std::uint64_t>(asked.node_cpus(), asked.workers_of_node()); }
+// A worker runs on one CPU at least, even if it requests none.
+std::uint64_t cpus_of(const Resources& resources) { return std::max<std::uint64_t>(resources.node_cpus(), resources.workers_of_node()); }
 
-// The GPUs that the workers of one node get there.
-std::optional<std::vector<std::uint32_t>> fit_here(const LocalRoom& room, const RoomUse::OfRoom& used, const Resources& asked) {
-  if (room.lost() || used.cpus + cpus_of(asked) > room.cpus) return std::nullopt;
-  if (room.memory_mib > 0 && used.memory_mib + asked.node_memory_mib() > room.memory_mib) return std::nullopt;
+// The GPUs for the workers of one node; nullopt: no room there.
+std::optional<std::vector<std::uint32_t>> fit_here(const LocalRoom& room, const RoomUse::OfRoom& used, const Resources& resources) {
+  if (room.lost() || used.cpus + cpus_of(resources) > room.cpus) return std::nullopt;
+  if (room.memory_mib > 0 && used.memory_mib + resources.node_memory_mib() > room.memory_mib) return std::nullopt;
   std::vector<std::uint32_t> given;
-  for (std::uint32_t gpu = 0; gpu < room.gpus.size() && given.size() < asked.node_gpus(); ++gpu)
+  for (std::uint32_t gpu = 0; gpu < room.gpus.size() && given.size() < resources.node_gpus(); ++gpu)
     if (std::ranges::count(used.gpus, gpu) + std::ranges::count(room.failed_gpus, gpu) == 0) given.push_back(gpu);
-  if (given.size() < asked.node_gpus()) return std::nullopt;
+  if (given.size() < resources.node_gpus()) return std::nullopt;
   return given;
 }
 
@@ -53,20 +53,20 @@ void RoomUse::add(const Resources& held, const LocalPlaces& places) {
   }
 }
 
-Result<void> can_ever_fit(const LocalRooms& rooms, const Resources& asked) {
-  if (fit(rooms, {}, asked)) return {};
+Result<void> can_ever_fit(const LocalRooms& rooms, const Resources& resources) {
+  if (fit(rooms, {}, resources)) return {};
   const auto nodes = std::ranges::count_if(rooms, [](const LocalRoom& room) { return !room.lost(); });
-  if (nodes < asked.nodes)
-    return failure(ErrorCode::kUnsatisfiable, "this job has " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + ", not " + std::to_string(asked.nodes),
+  if (nodes < resources.nodes)
+    return failure(ErrorCode::kUnsatisfiable, "this job has " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + ", not " + std::to_string(resources.nodes),
                    "Ask for fewer nodes, or give the job more.");
   return failure(ErrorCode::kUnsatisfiable, "this job has " + words(rooms), "Ask for less, or give the job more.");
 }
 
-std::optional<LocalPlaces> fit(const LocalRooms& rooms, const RoomUse& used, const Resources& asked) {
+std::optional<LocalPlaces> fit(const LocalRooms& rooms, const RoomUse& used, const Resources& resources) {
   LocalPlaces places;
-  for (std::uint32_t room = 0; room < rooms.size() && places.size() < asked.nodes; ++room)
-    if (auto gpus = fit_here(rooms[room], used.of(room), asked)) places.push_back({room, std::move(*gpus)});
-  if (places.size() < asked.nodes) return std::nullopt;
+  for (std::uint32_t room = 0; room < rooms.size() && places.size() < resources.nodes; ++room)
+    if (auto gpus = fit_here(rooms[room], used.of(room), resources)) places.push_back({room, std::move(*gpus)});
+  if (places.size() < resources.nodes) return std::nullopt;
   return places;
 }
 

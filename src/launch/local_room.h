@@ -1,5 +1,5 @@
-// What the local launcher hands out where it is counted: a job's share of each of its nodes, which is not more than Slurm gave. The
-// first is this machine. Pure. Thread: any (values).
+// The resources that the local launcher hands out where they are counted: the job's share of each of its nodes, which
+// is at most what Slurm gave. The first room is this machine. Pure. Thread: any (values).
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,27 @@ struct LocalRoom {  // of one node
   std::uint64_t memory_mib = 0;   // 0: not counted
   std::vector<std::string> gpus;  // by their names for CUDA
   std::string node{};             // its name; empty: this machine's
-  std::uint32_t relative = 0;     // which of the nodes of Slurm's job it is
-  std::vector<std::uint32_t> failed_gpus{};  // places in `gpus`: nobody gets these any more
-  std::uint32_t accidents = 0;    // so many in a row ended there by themselves
+  std::uint32_t relative = 0;     // its index among the nodes of Slurm's job
+  std::vector<std::uint32_t> failed_gpus{};  // indexes into `gpus` that are no longer handed out
+  std::uint32_t accidents = 0;    // jobs in a row that ended there by themselves
 
-  // A supervisor outlives what its tasks do: where they end by themselves it is the node, or the way there, that has gone.
+  // A supervisor outlives its tasks. If supervisors end by themselves, the node or the connection to it has failed.
   bool lost() const { return accidents >= 3; }
 };
 using LocalRooms = std::vector<LocalRoom>;
 
 LocalRoom room_of(std::uint64_t cpus, std::uint64_t memory_mib, const std::string& gpus);  // "0,1"
 
-// Where a lease's workers of one node lie.
+// The place of a lease's workers on one node.
 struct LocalPlace {
-  std::uint32_t room = 0;           // place in the list of rooms
-  std::vector<std::uint32_t> gpus;  // places in that room's list
+  std::uint32_t room = 0;           // index into the list of rooms
+  std::vector<std::uint32_t> gpus;  // indexes into that room's list
 
   bool operator==(const LocalPlace&) const = default;
 };
 using LocalPlaces = std::vector<LocalPlace>;
 
-// What jobs hold of them.
+// The part of the rooms that jobs hold.
 class RoomUse {
  public:
   void add(const Resources& held, const LocalPlaces& places);
@@ -51,9 +51,9 @@ class RoomUse {
   std::vector<OfRoom> rooms_;
 };
 
-// kUnsatisfiable: not even empty rooms have it.
-Result<void> can_ever_fit(const LocalRooms& rooms, const Resources& asked);
-// A place on each node that it gets now, this machine first; nullopt: it has to wait.
-std::optional<LocalPlaces> fit(const LocalRooms& rooms, const RoomUse& used, const Resources& asked);
+// kUnsatisfiable: it does not even fit into empty rooms.
+Result<void> can_ever_fit(const LocalRooms& rooms, const Resources& resources);
+// A place on each node for these resources, this machine first; nullopt: the job has to wait.
+std::optional<LocalPlaces> fit(const LocalRooms& rooms, const RoomUse& used, const Resources& resources);
 
 }  // namespace pounce::launch

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kHugePage = 2 * 1024 * 1024;
 
-// A child has what its parent had mapped, and may look at it for long after the parent has let go of it.
+// A child shares the memory that its parent had mapped, and may use it long after the parent has released it.
 std::atomic<unsigned> forks = 0;
 const int counts_forks = ::pthread_atfork(nullptr, [] { ++forks; }, nullptr);
 
@@ -30,7 +30,7 @@ Result<std::shared_ptr<MemoryBlock>> BlockPool::take(std::size_t size) {
 Result<std::unique_ptr<MemoryBlock>> BlockPool::make(std::size_t size) {
   auto fits = fits_ ? fits_(size) : Result<void>{};
   if (!fits && kept_bytes() > 0) {
-    shelf_->clear();  // what is kept for the next was in its way
+    shelf_->clear();  // the kept blocks took the room
     fits = fits_(size);
   }
   if (!fits) return failure(std::move(fits.error()));
@@ -60,9 +60,9 @@ std::shared_ptr<MemoryBlock> BlockPool::Shelf::best_fit(std::size_t size) {
 }
 
 void BlockPool::Shelf::put_back(std::shared_ptr<MemoryBlock> block) {
-  if (!block->reusable() || block.use_count() > 1) return;  // somebody may still look at it
+  if (!block->reusable() || block.use_count() > 1) return;  // another holder may still use it
   const std::lock_guard lock(mutex_);
-  if (kept_ + block->capacity() > keep_bytes_) return;  // closed, which frees its pages
+  if (kept_ + block->capacity() > keep_bytes_) return;  // the block is closed, which frees its pages
   kept_ += block->capacity();
   blocks_.push_back(std::move(block));
 }

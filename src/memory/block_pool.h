@@ -1,4 +1,4 @@
-// Blocks that nobody uses any more, kept for the next: writing fresh pages costs several times as much (docs/gotchas.md L1).
+// Unused blocks, kept for the next objects: writing fresh pages costs several times as much (docs/gotchas.md L1).
 // Thread: any.
 #pragma once
 
@@ -17,17 +17,17 @@ namespace pounce::memory {
 
 class BlockPool {
  public:
-  using Fits = std::function<Result<void>(std::uint64_t size)>;  // whether there may be so much more
+  using Fits = std::function<Result<void>(std::uint64_t size)>;  // whether so much more may be allocated
   explicit BlockPool(std::size_t keep_bytes, Fits fits = {}) : shelf_(std::make_shared<Shelf>(keep_bytes)), fits_(std::move(fits)) {}
 
   // Not cleared: the receiver overwrites every byte it announced.
   Result<std::shared_ptr<MemoryBlock>> take(std::size_t size);
-  // One that came from another process, which gave it away.
+  // Takes over a block that another process gave away.
   std::shared_ptr<MemoryBlock> own(std::shared_ptr<MemoryBlock> block);
   std::size_t kept_bytes() const { return shelf_->kept_bytes(); }
 
  private:
-  // Outlives the pool while blocks are in use: they come back here from whichever thread dropped them last.
+  // Outlives the pool while blocks are in use. A block comes back here from the thread that dropped it last.
   class Shelf {
    public:
     explicit Shelf(std::size_t keep_bytes) : keep_bytes_(keep_bytes) {}
@@ -38,7 +38,7 @@ class BlockPool {
 
    private:
     const std::size_t keep_bytes_;
-    mutable std::mutex mutex_;  // guards the two below; nothing is called under it but the kernel
+    mutable std::mutex mutex_;  // guards the two below; only the kernel is called under it
     std::vector<std::shared_ptr<MemoryBlock>> blocks_;
     std::size_t kept_ = 0;
   };

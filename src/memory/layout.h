@@ -7,11 +7,11 @@
 
 namespace pounce::memory {
 
-inline constexpr std::uint64_t kAlign = 64;  // a cache line; what numpy and torch like
+inline constexpr std::uint64_t kAlign = 64;  // a cache line, as numpy and torch prefer
 
 constexpr std::uint64_t aligned(std::uint64_t offset) { return (offset + kAlign - 1) / kAlign * kAlign; }
 
-// Whether buffers of these sizes at these places, as a peer announced them, lie within so much room.
+// Whether buffers of these sizes and places, as a peer announced them, lie within `room` bytes.
 inline bool lie_within(std::uint64_t room, const std::vector<std::uint64_t>& sizes, const std::vector<std::uint64_t>& places) {
   if (places.size() != sizes.size()) return false;
   for (std::size_t i = 0; i < sizes.size(); ++i)

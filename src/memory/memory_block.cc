@@ -23,12 +23,12 @@ tl::unexpected<Error> no_memory(std::size_t size, int reason = errno) {
                  "no " + std::to_string(size) + " bytes of shared memory for an object: " + std::strerror(reason));
 }
 
-// The kernel promises any size and ends a process that believes it.
+// The kernel accepts any size, and ends a process that then uses it.
 bool more_than_there_is(std::size_t size) {
   return size / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) > static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
 }
 
-// Beyond it the kernel does not only refuse: it ends by a signal (SIGXFSZ) whoever does not ignore that.
+// Above this limit the kernel does not only refuse: it sends SIGXFSZ, which ends a process that does not ignore it.
 bool more_than_a_file_may_have(std::size_t size) {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur;
@@ -65,7 +65,8 @@ Result<std::unique_ptr<MemoryBlock>> MemoryBlock::adopt(UniqueFd fd) {
 }
 
 Result<void> MemoryBlock::write(std::size_t offset, std::span<const std::byte> bytes) {
-  if (more_than_a_file_may_have(offset + bytes.size())) return no_memory(capacity_, EFBIG);  // by now
+  // The limit may have changed.
+  if (more_than_a_file_may_have(offset + bytes.size())) return no_memory(capacity_, EFBIG);
   const bool written = in_parts(bytes.size(), [&](std::size_t begin, std::size_t size) {
     return write_all_at(fd_.get(), offset + begin, bytes.subspan(begin, size));
   });

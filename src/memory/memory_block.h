@@ -1,6 +1,7 @@
-// Memory that processes of one user hand each other: a memfd of a fixed size. It is written through the descriptor and never
-// mapped for writing while it is filled: the kernel then says when there is no memory, where a mapping would end the
-// process, and fresh pages cost half (docs/gotchas.md L1). Thread: any; the bytes belong to one writer until they are whole.
+// Memory that processes of one user hand to each other: a memfd of a fixed size. It is filled through the descriptor
+// and never mapped for writing meanwhile. The kernel then reports when there is no memory, where a mapping would end
+// the process, and fresh pages cost half (docs/gotchas.md L1). Thread: any; the bytes belong to one writer until they
+// are complete.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +17,22 @@ namespace pounce::memory {
 class MemoryBlock {
  public:
   static Result<std::unique_ptr<MemoryBlock>> make(std::size_t capacity);
-  // Of another process. Refused unless its size is fixed: cut short, it would end whoever reads it (SIGBUS).
+  // Takes a block of another process. Refused unless its size is fixed: a reader of a shortened block would die of
+  // SIGBUS.
   static Result<std::unique_ptr<MemoryBlock>> adopt(UniqueFd fd);
 
   std::size_t capacity() const { return capacity_; }
   int fd() const { return fd_.get(); }
-  std::size_t untouched() const;  // bytes of it that have no memory yet
+  std::size_t untouched() const;  // bytes without memory yet
 
-  // Blocks while it copies; large pieces with several threads. kOutOfMemory: nothing may be read of it.
+  // Blocks while it copies; large pieces use several threads. After kOutOfMemory the content must not be read.
   Result<void> write(std::size_t offset, std::span<const std::byte> bytes);
-  // From here on nobody can begin to write it, whoever has it; a view that was there before can. At once, whatever its size.
+  // From here on no process can begin to write it; a view that was there before still can. Takes no time, whatever
+  // its size.
   bool freeze();
   bool frozen() const;
 
-  // Another process has it now, and may read it for as long as it likes.
+  // Another process has it now, and may read it for any time.
   void give_away() { given_away_ = true; }
   bool reusable() const { return !given_away_ && !frozen(); }
 

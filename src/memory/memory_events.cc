@@ -9,7 +9,7 @@
 namespace pounce::memory {
 namespace {
 
-constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;  // version 1 says "none" as a number near 2^63
+constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;  // version 1 writes "none" as a number near 2^63
 
 std::optional<std::string> read_file(const std::string& path) {
   std::ifstream file(path);
@@ -77,7 +77,8 @@ std::optional<Room> MemoryEvents::room(std::uint64_t wanted) const {
     const auto limit = limit_of(group), used = limit ? used_by(group) : std::nullopt;
     if (!used) continue;
     std::uint64_t left = *limit - std::min(*limit, *used);
-    if (left < wanted) left += std::min(*used, cached_by(group));  // the kernel adds this up when it is asked: not where it says nothing
+    // Only when needed: the kernel adds this up at each read.
+    if (left < wanted) left += std::min(*used, cached_by(group));
     if (!narrowest || left < narrowest->left) narrowest = Room{*limit, left};
   }
   return narrowest;
@@ -94,10 +95,10 @@ std::optional<std::uint64_t> MemoryEvents::used_by(const Group& group) const {
   return text ? number(*text) : std::nullopt;
 }
 
-// Of files alone: memory that processes share is not among it.
+// Counts files only: memory that processes share is not included.
 std::uint64_t MemoryEvents::cached_by(const Group& group) const {
   const auto text = read_(group.folder + "/memory.stat");
-  const std::string all = group.unified ? "" : "total_";  // with the groups below
+  const std::string all = group.unified ? "" : "total_";  // includes the groups below
   std::uint64_t bytes = 0;
   for (const char* name : {"inactive_file", "active_file"}) bytes += text ? counter(*text, all + name).value_or(0) : 0;
   return bytes;

@@ -1,6 +1,6 @@
-// How often the kernel killed a process of this job for memory, by the counters of the control groups that we are in
-// (version 1 and 2). Read before and after a death, the difference tells an out-of-memory kill from any other SIGKILL. And how
-// much memory these groups leave us. Thread: any.
+// How often the kernel killed a process of this job for memory, by the counters of our control groups (version 1 and
+// 2), and how much memory these groups leave us. Read before and after a death, the difference tells an out-of-memory
+// kill from any other SIGKILL. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace pounce::memory {
 
-// Whether a control group bounds what this process may use: then memory that it made stays its own cost, whoever has it now.
+// Whether a control group limits this process's memory. Memory that it made then counts as its own even if another
+// process has it.
 bool memory_is_limited();
 
 class MemoryEvents {
@@ -28,7 +29,7 @@ class MemoryEvents {
   std::optional<std::uint64_t> kills() const;
   // The smallest limit over our group and those above it, in bytes.
   std::optional<std::uint64_t> limit() const;
-  // Of the group that leaves least.
+  // The room of the group that leaves least.
   std::optional<Room> room(std::uint64_t wanted) const;
 
  private:

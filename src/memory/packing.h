@@ -1,5 +1,5 @@
-// Several pieces of memory copied behind each other into one block, some at a time so that whoever copies stays
-// responsive. Thread: any, one at a time.
+// Copies several pieces of memory into one block, in steps, so that the copying thread stays responsive. Thread: any,
+// one at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace pounce::memory {
 
 class Packing {
  public:
-  // kOutOfMemory: there is no room for them. Of pieces without a byte nothing is made: their sum is at least 1.
+  // kOutOfMemory: there is no room for them. The sum of the pieces must be at least 1 byte.
   static Result<Packing> begin(BlockPool& pool, std::vector<std::span<const std::byte>> pieces);
 
-  Result<void> step();  // some milliseconds of copying
+  Result<void> step();  // copies for some milliseconds
   bool whole() const { return piece_ == pieces_.size(); }
   const std::vector<std::uint64_t>& places() const { return places_; }  // of each piece in the block
   const std::shared_ptr<MemoryBlock>& block() const { return block_; }

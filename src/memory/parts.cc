@@ -12,7 +12,7 @@ namespace pounce::memory {
 namespace {
 
 constexpr std::size_t kMostThreads = 4;
-constexpr std::size_t kWorthAThread = 8 * 1024 * 1024;  // a thread costs about 20 µs, these some 2 ms
+constexpr std::size_t kWorthAThread = 8 * 1024 * 1024;  // a thread costs about 20 µs, these bytes some 2 ms
 
 std::size_t part_size(std::size_t size) {
   const std::size_t threads = std::clamp<std::size_t>(size / kWorthAThread, 1, std::min(kMostThreads, processors()));
@@ -28,12 +28,12 @@ bool in_parts(std::size_t size, const std::function<bool(std::size_t, std::size_
   std::vector<char> done((size + part - 1) / part, 0);
   const auto run = [&](std::size_t index) { done[index] = work(index * part, std::min(part, size - index * part)); };
   {
-    const BlockedSignals blocked;  // a signal is for the threads that were there before
+    const BlockedSignals blocked;  // signals go to the threads that were there before
     std::vector<std::jthread> helpers;
     std::size_t next = 1;
     try {
       for (; next < done.size(); ++next) helpers.emplace_back(run, next);
-    } catch (const std::system_error&) {  // no more threads: the rest is ours
+    } catch (const std::system_error&) {  // no more threads: this one does the rest
     }
     for (; next < done.size(); ++next) run(next);
     run(0);

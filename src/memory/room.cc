@@ -7,7 +7,7 @@ namespace pounce::memory {
 namespace {
 
 constexpr std::uint64_t kMiB = 1024 * 1024;
-constexpr std::uint64_t kBesides = 32 * kMiB;  // what receives it takes some, too: pieces that are under way
+constexpr std::uint64_t kBesides = 32 * kMiB;  // the receiver itself takes some too: pieces that are under way
 
 std::string words(std::uint64_t bytes) { return std::to_string(bytes / kMiB) + " MiB"; }
 

@@ -1,5 +1,6 @@
-// Whether what is announced fits into the memory that this job may use, asked before any of it comes: to a control group that has
-// no more the kernel refuses nothing, it ends a process of it (docs/gotchas.md L10). Thread: any (values).
+// Checks whether an announced object fits into the memory that this job may use, before any of it comes. A full
+// control group is not refused memory: the kernel kills one of its processes (docs/gotchas.md L10). Thread: any
+// (values).
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,16 @@
 
 namespace pounce::memory {
 
-struct Room {  // of the control group that has the least of it
+struct Room {  // of the control group with the least room
   std::uint64_t limit = 0;
-  std::uint64_t left = 0;  // what is cached of files counts as left: the kernel takes that back
+  std::uint64_t left = 0;  // includes the cache of files, which the kernel takes back
 };
 
-// `wanted`: it need not be known more exactly than whether so much is left. nullopt: no group bounds us.
+// `wanted`: the answer need only be exact enough to say whether so much is left. nullopt: no group limits us.
 using RoomFor = std::function<std::optional<Room>(std::uint64_t wanted)>;
 
-// promised: to others, and not taken by them yet. kOutOfMemory: it does not fit, and the text says by how much.
+// promised: bytes reserved for other objects and not used yet. kOutOfMemory: it does not fit, and the text says by
+// how much.
 Result<void> fits(std::uint64_t size, std::uint64_t promised, const RoomFor& room_for);
 
 }  // namespace pounce::memory

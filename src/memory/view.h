@@ -1,5 +1,5 @@
-// A block mapped into this process. A private view is one use by one task: writable, copy-on-write, isolated from every
-// other use, without a copy. A shared view is the block itself: of the one process that has it. Thread: any.
+// A block mapped into this process. A private view is one use by one task: writable, copy-on-write, isolated from
+// every other use, without a copy. A shared view is the block itself, for the one process that owns it. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,13 @@ class View {
 
   std::span<std::byte> bytes() const { return {base_, size_}; }
   const std::shared_ptr<MemoryBlock>& block() const { return block_; }
-  void let_go_of_block() { block_.reset(); }  // and of its descriptor: the bytes stay, the block is nobody's again
+  // Closes its descriptor: the bytes stay, and the block has no owner any more.
+  void let_go_of_block() { block_.reset(); }
 
  private:
   View(std::shared_ptr<MemoryBlock> block, std::byte* base, std::size_t size)
       : block_(std::move(block)), base_(base), size_(size) {}
-  std::shared_ptr<MemoryBlock> block_;  // nobody writes it anew while we look
+  std::shared_ptr<MemoryBlock> block_;  // so that the block is not reused while the view exists
   std::byte* base_;
   std::size_t size_;
 };

@@ -116,7 +116,7 @@ std::string numbers(const Limit& limit, const LimitUse& use) {
   return most + for_whom(limit) + used(limit, use);
 }
 
-// No waiting helps a job that asks for more than the whole limit.
+// Waiting does not help a job that requests more than the whole limit.
 bool in_vain(const Limit& limit, const LimitUse& use) {
   return limit.of_one_job() || (!use.what.empty() && use.asked > use.most);
 }

@@ -8,7 +8,7 @@
 
 namespace pounce::messages {
 
-// of_class: how the job's class is called, "class lion".
+// of_class: what the job's class is called, "class lion".
 std::string limit_words(const lease::Limit& limit, const LimitUse& use, const std::string& of_class);
 
 }  // namespace pounce::messages

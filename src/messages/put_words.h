@@ -1,5 +1,6 @@
-// A value with its sentences. Between processes, and in files, codes and numbers stand for why something is so; a field beside
-// them is for their sentence, empty until who shows the value puts it. Pure. Thread: any.
+// Fills in the sentences of a value. Between processes and in files, codes and numbers say why something is so; a
+// field beside them is for the sentence and stays empty until the program that shows the value fills it in. Pure.
+// Thread: any.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace pounce::messages {
 
-// Each kind that has a sentence.
+// One for each type that has a sentence.
 void say(Error& error);
 void say(Eta& eta);
 void say(Choice& choice);
@@ -33,7 +34,7 @@ void put_words(std::optional<T>& value);
 template <class T>
 void put_words(std::vector<T>& values);
 
-// In it, and in all that it holds.
+// Fills in its own sentence and those of all that it holds.
 template <HasFields T>
 void put_words(T& value) {
   for_each_field(value, [](const auto&, auto& member) { put_words(member); });

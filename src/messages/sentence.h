@@ -1,5 +1,5 @@
-// The catalogue of what pounce says of leases and tasks: a sentence for each code of pounce/cause.h. Nothing below the
-// edges makes a sentence, and nothing looks at one. Pure. Thread: any.
+// The catalogue of what pounce says of leases and tasks: a sentence for each code of pounce/cause.h. Nothing below
+// the edges makes a sentence, and nothing looks at one. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace pounce::messages {
 
-// A code's own sentence; empty for kNone. States and lines of a history start small and end without a full stop, ends are
+// A code's own sentence; empty for kNone. States and history lines start small and end without a full stop; ends are
 // whole sentences.
 std::string sentence(const Cause& cause);
 
-// Why a lease is in its state; class and wait count where it is Slurm that lets it wait. not_before_s: unix, it is not
-// asked for earlier; 0: it is.
+// Why a lease is in its state; class and wait matter only while it waits for Slurm. not_before_s: the Unix time
+// before which it is not submitted; 0: none.
 std::string reason(const Cause& cause, const std::string& class_name, const model::QueueWait& wait, std::int64_t not_before_s = 0);
 
 // What an expected start rests on.

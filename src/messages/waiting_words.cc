@@ -17,7 +17,7 @@ constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
     {"Priority", "other jobs go first"},
     {"Prolog", "its node is being prepared"},
     {"Cleaning", "its last run is still being cleaned up"},
-    // somebody's decision
+    // a decision of the user or an admin
     {"JobHeldUser", "the job is held, by you or a program of yours: scontrol release lets it go"},
     {"JobHeldAdmin", "an admin holds the job back, and can let it go"},
     {"JobHoldMaxRequeue", "its start failed too often, so Slurm holds it back; an admin can let it go"},

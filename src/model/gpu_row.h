@@ -1,4 +1,4 @@
-// What is known of a worker's GPUs, of its tasks' use of them, and of the nodes that have them: told by its supervisor, and by the
+// A worker's GPUs, their use by its tasks, and the nodes that have them. Sent by the supervisor, and part of the
 // status document. Values. Thread: any.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace pounce::model {
 
-// What the driver does not tell is empty, 0 or -1.
+// Values that the driver does not report are empty, 0 or -1.
 struct GpuRow {
   std::string uuid, model, slice, driver;
   std::uint64_t memory_mib = 0;
@@ -33,7 +33,7 @@ struct GpuRow {
   }
 };
 
-// The last tasks that ran for as long as two looks at the GPUs, a second apart, need.
+// The last tasks that ran long enough for two samples of the GPUs, a second apart.
 struct TaskGpuUse {
   std::string task;
   std::int32_t gpu_percent = -1;
@@ -47,7 +47,7 @@ struct TaskGpuUse {
   }
 };
 
-// A node with a lease of this instance, or one that it avoids.
+// A node with a lease of this instance, or one that the instance avoids.
 struct NodeRow {
   std::string node;
   std::uint32_t leases = 0;

@@ -1,5 +1,5 @@
-// What a lease's job has done since it began: told by its workers' beats, by the status document and by the line that stays
-// of it. Values. Thread: any.
+// The work of a lease's job since it began. Sent in its workers' heartbeats, part of the status document and of the
+// line kept in the history. Values. Thread: any.
 #pragma once
 
 #include <cstdint>

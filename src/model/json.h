@@ -1,7 +1,8 @@
-// Values to JSON and back, by their tables (pounce/fields.h): the only place that knows how a kind of value is written.
-// JSON has one kind of number and the library would cut -1, 1.5 or 2^40 to fit: here what does not fit is malformed, and so
-// is a number out of its field's bounds. A missing field keeps its default, an unknown one is ignored. Reading throws json::exception; parse() does not.
-// For .cc files of those who may see JSON (tests/include_table.py). Thread: any.
+// Values to JSON and back, by their tables (pounce/fields.h): the only place that knows how each kind of value is
+// written. JSON has one kind of number, and the library would truncate -1, 1.5 or 2^40: here a number that does not
+// fit its type or its field's bounds is malformed. A missing field keeps its default; an unknown one is ignored.
+// Reading throws json::exception; parse() does not. For .cc files that may use JSON (tests/include_table.py).
+// Thread: any.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,7 @@ concept Integer = std::integral<T> && !std::same_as<T, bool>;
   throw json::other_error::create(501, what, &where);
 }
 
-// Not in the templates below: each of their fields would be compiled with the library's own.
+// Not inside the templates below: it would be compiled again with each of their fields.
 inline void put(json& object, std::string_view name, json value) {
   object.get_ref<json::object_t&>().emplace(name, std::move(value));
 }
@@ -39,7 +40,7 @@ inline const json* find(const json& object, std::string_view name) {
   return found != object.end() ? &*found : nullptr;
 }
 
-// ---- write ---------------------------------------------------------------------------------------------------------
+// ---- write --------------------------------------------------------------------------------------------------------
 
 template <class T>
 json to_json(const T& value);  // one of the kinds below
@@ -97,7 +98,7 @@ json to_json(const T& value) {
     return detail::write(value);
 }
 
-// Text from outside (Slurm's reasons, last lines) may not be UTF-8: replaced, never thrown over.
+// External text (Slurm's reasons, last lines) may not be UTF-8: invalid bytes are replaced, never an exception.
 inline std::string dump(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 template <class T>
@@ -105,7 +106,7 @@ std::string to_text(const T& value) {
   return dump(to_json(value));
 }
 
-// ---- read ----------------------------------------------------------------------------------------------------------
+// ---- read ---------------------------------------------------------------------------------------------------------
 
 template <class T>
 void read(const json& from, T& value);  // one of the kinds below
@@ -125,7 +126,7 @@ void take(const json& from, HexId<Tag, N>& id) {
   if (!parsed) malformed("not an id of " + std::to_string(2 * N) + " hex digits", from);
   id = *parsed;
 }
-// A value may hold its own kind (Cause): a peer must not nest them as deep as the stack is not.
+// Bounds the recursion: a value may hold its own kind (Cause), and a peer must not exhaust the stack.
 class Nested {
  public:
   explicit Nested(const json& where) {
@@ -201,7 +202,7 @@ T from_json(const json& from) {
   return value;
 }
 
-// nullopt: no JSON, or not of this kind.
+// nullopt: not JSON, or not of this type.
 template <class T>
 std::optional<T> parse(std::string_view text) {
   try {

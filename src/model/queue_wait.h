@@ -1,4 +1,4 @@
-// What the batch system says of a job that waits, as every message and document tells it. Values. Thread: any.
+// What the batch system reports about a waiting job, as in every message and document. Values. Thread: any.
 #pragma once
 
 #include <cstdint>

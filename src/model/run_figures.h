@@ -1,5 +1,5 @@
-// What a worker measures of one run of a task, on its way from the interpreter to timings(). A new figure is a member and a
-// line of the table; the worker fills it in, the client shows it. Values. Thread: any.
+// A worker's measurements of one run of a task, on their way from the interpreter to timings(). A new figure is a
+// member and a line of the table; the worker fills it in, the client shows it. Values. Thread: any.
 #pragma once
 
 #include <cstdint>

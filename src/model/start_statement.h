@@ -1,5 +1,5 @@
-// What was said of when a lease starts, and when it did: a line of the state folder's waits.jsonl, which `pouncectl eta-score`
-// reads. Values. Thread: any.
+// A lease's predicted and actual start: a line of the state folder's waits.jsonl, which `pouncectl eta-score` reads.
+// Values. Thread: any.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The document that answers `pouncectl status`, and the line that stays of a lease that has worked (docs/protocol.md §8).
-// pounced writes causes and figures; who shows it adds the sentences (src/messages). Values. Thread: any.
+// The document for `pouncectl status`, and the line kept of a lease that has worked (docs/protocol.md §8). pounced
+// writes causes and figures; the program that shows them adds the sentences (src/messages). Values. Thread: any.
 #pragma once
 
 #include <cstdint>

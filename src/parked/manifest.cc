@@ -23,8 +23,9 @@ bool is_field(std::string_view key) {
   return found;
 }
 
-// What the parser calls with each part. Most of a long list are digests, which nobody here reads, and the library's own
-// values take ten times the memory of their text: only our fields are kept, and each unit is taken out when it is whole.
+// The parser's event handler. Most of a long list are digests, which are not needed here, and the library's own
+// values take ten times the memory of their text. So it keeps only our fields and takes each unit out when it is
+// complete.
 class Reader {
  public:
   explicit Reader(std::vector<Unit>& units) : units_(units) {}
@@ -45,7 +46,7 @@ class Reader {
   }
 
   std::vector<Unit>& units_;
-  std::string list_;  // the last key of the whole
+  std::string list_;  // the last top-level key
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What the list of a saved state tells about it (python/pounce/_worker/state/manifest.py writes it), as far as a person asks:
-// names and a cell. Its signature is not looked at, for nothing of it is believed: nothing is loaded by these names, and how
-// large a state is its files say. Pure. Thread: any (values).
+// The part of a saved state's manifest (python/pounce/_worker/state/manifest.py writes it) that a user asks for:
+// names and a cell. The signature is not checked, because nothing here is trusted: nothing is loaded by these names,
+// and the size of a state comes from its files. Pure. Thread: any (values).
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace pounce::parked {
 
-// For Python too, which writes and reads it (_core): nothing larger is written, and nothing larger is read. A name takes
-// 220 bytes and more, an array among several of one name 80, 16 MiB of a large one 68: this is 200,000 names, or 800,000
-// arrays.
+// Also the bound for Python, which writes and reads the manifest (_core): nothing larger is written or read. A name
+// takes 220 bytes and more, an array among several of one name 80, 16 MiB of a large one 68: this is enough for
+// 200,000 names or 800,000 arrays.
 inline constexpr std::size_t kMostManifestBytes = 64 << 20;
 inline constexpr std::int64_t kManifestFormat = 1;
 inline constexpr std::size_t kMostAboutBytes = 4 << 20;
@@ -41,7 +41,7 @@ struct Manifest {
   }
 };
 
-// Of the kernel, `about.json`.
+// The kernel's `about.json`.
 struct About {
   std::string notebook, host, python;
 
@@ -51,11 +51,11 @@ struct About {
   }
 };
 
-// kBadRequest: cut off, changed, or of another format.
+// kBadRequest: truncated, changed, or of another format.
 Result<Manifest> read_manifest(std::string_view text);
 Result<About> read_about(std::string_view text);
 
-// What the person called so; sorted.
+// The names of the user's variables, sorted.
 std::vector<std::string> variables_of(const Manifest& manifest);
 
 }  // namespace pounce::parked

@@ -19,7 +19,7 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-// The number between the two; nullopt: the name is another.
+// The number between `before` and `behind`; nullopt: the name has another form.
 std::optional<std::uint64_t> number_in(std::string_view name, std::string_view before, std::string_view behind) {
   if (!name.starts_with(before) || !name.ends_with(behind) || name.size() <= before.size() + behind.size()) return std::nullopt;
   const std::string_view digits = name.substr(before.size(), name.size() - before.size() - behind.size());
@@ -40,7 +40,8 @@ std::optional<std::uint64_t> epoch_of_manifest(std::string_view name) { return n
 bool is_owner(std::string_view name) { return number_in(name, "owner-", "").has_value(); }
 
 bool for_each_name(int folder, std::size_t most, const std::function<bool(const std::string&)>& take) {
-  UniqueFd again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));  // from its beginning, whoever reads it too
+  // A position of its own, independent of other readers.
+  UniqueFd again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, CloseFolder> entries(again ? ::fdopendir(again.get()) : nullptr);
   if (!entries) return false;
   again.release();

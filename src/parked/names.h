@@ -1,4 +1,4 @@
-// What the folder of saved states and a state in it may hold, by name. Thread: any.
+// The names that the folder of saved states and a state in it may contain. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,12 @@
 
 namespace pounce::parked {
 
-bool is_id(std::string_view name);                                     // of a state: 16 hex digits
+bool is_id(std::string_view name);                                     // a state's id: 16 hex digits
 std::optional<std::uint64_t> epoch_of_manifest(std::string_view name);  // manifest-<epoch>.json
 bool is_owner(std::string_view name);                                  // owner-<epoch>
 
-// Each name in an open folder, until `take` says no; at most so many. True: that were all of them.
+// Calls `take` with each name in an open folder until it returns false, at most `most` times. True: those were all
+// names.
 bool for_each_name(int folder, std::size_t most, const std::function<bool(const std::string&)>& take);
 
 }  // namespace pounce::parked

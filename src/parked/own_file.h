@@ -1,5 +1,5 @@
-// Files and folders of this user's that nobody else may write to, opened by name in a folder that is open, never through a
-// link. Thread: any; blocks as the file system does.
+// Opens files and folders that belong to this user and that no other user may write to, by name in an open folder,
+// never through a link. Thread: any; blocks as the file system does.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pounce::parked {
 
-// For reading. kBadRequest says what is wrong with it.
+// Open for reading. kBadRequest tells what is wrong.
 Result<UniqueFd> open_own_folder(int at, const std::string& name);
 Result<UniqueFd> open_own_file(int at, const std::string& name);
 

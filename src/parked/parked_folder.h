@@ -1,5 +1,5 @@
-// The folder in which the saved variables of this user's notebooks lie, one folder for each notebook (docs/state.md). Only
-// folders of this user's are looked at or removed, and nothing through a link; whatever else lies there stays, the key too.
+// The folder with the saved variables of this user's notebooks, one folder per notebook (docs/state.md). Only this
+// user's folders are read or removed, and nothing through a link; everything else there stays, including the key.
 // Thread: any, one at a time; blocks as the file system does.
 #pragma once
 
@@ -16,19 +16,20 @@ namespace pounce::parked {
 
 class ParkedFolder {
  public:
-  // nullopt: there is none, so nothing is saved. An error: it is a link, another's, or others may write to it.
+  // nullopt: there is no folder, so nothing is saved. Error: it is a link, of another user, or writable for others.
   static Result<std::optional<ParkedFolder>> open(const std::string& path);
 
-  std::vector<std::string> ids() const;  // of the states, sorted; of very many some
-  std::vector<std::string> leftovers() const;  // put aside, and not removed yet
+  std::vector<std::string> ids() const;  // of the states, sorted; only some if there are very many
+  std::vector<std::string> leftovers() const;  // states that are put aside but not removed yet
 
   Result<SavedState> state(const std::string& name) const { return SavedState::open(root_.get(), name); }
 
-  // Out of everybody's way at once, under the name that it returns: removing the files may take a while.
+  // Renames the state at once and returns the new name: removing the files may take a while.
   Result<std::string> put_aside(const std::string& id) const;
 
   enum class Left { kNothing, kMore, kStuck };
-  // Removes files of what was put aside, at most so many, and the folder when it is empty. kStuck: something stays for now.
+  // Removes at most `most` files of a state that was put aside, and its folder when that is empty. kStuck: some files
+  // cannot be removed now.
   Left remove_some(const std::string& aside, std::size_t most) const;
 
  private:

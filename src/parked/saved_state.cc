@@ -16,7 +16,7 @@ namespace pounce::parked {
 namespace {
 
 constexpr std::size_t kMostFiles = 1'000'000;
-constexpr int kTries = 5;  // a manifest gives way to its successor while we look
+constexpr int kTries = 5;  // a manifest may be replaced while we look
 
 std::optional<std::int64_t> written_s(int folder, const std::string& name) {
   struct stat facts {};
@@ -24,7 +24,7 @@ std::optional<std::int64_t> written_s(int folder, const std::string& name) {
   return std::max<std::int64_t>(facts.st_mtim.tv_sec, 0);
 }
 
-// When the newest of those was written, 0 where there is none.
+// The time of the newest file that counts; 0 if there is none.
 std::optional<std::int64_t> newest_s(int folder, bool (*counts)(const std::string&)) {
   std::int64_t newest = 0;
   const bool all = for_each_name(folder, kMostFiles, [&](const std::string& name) {
@@ -34,7 +34,7 @@ std::optional<std::int64_t> newest_s(int folder, bool (*counts)(const std::strin
   return all ? std::optional(newest) : std::nullopt;
 }
 
-// Empty: there is none.
+// Empty: there is no manifest.
 std::string newest_manifest(int folder) {
   std::optional<std::uint64_t> newest;
   std::string found;

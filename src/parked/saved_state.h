@@ -1,5 +1,5 @@
-// One saved state on the disk: a folder of this user's, open. What is in it is opened relative to it and never through a link.
-// Thread: any, one at a time; blocks as the file system does.
+// One saved state on the disk: an open folder of this user. Its files are opened relative to it and never through a
+// link. Thread: any, one at a time; blocks as the file system does.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,21 @@ inline constexpr char kAbout[] = "about.json";
 
 class SavedState {
  public:
-  // In the open folder `root`. kBadRequest: a link, no folder, another's, or others may write to it.
+  // Opens it in the open folder `root`. kBadRequest: a link, no folder, of another user, or writable for others.
   static Result<SavedState> open(int root, const std::string& name);
 
-  // Seconds since 1970. Saved: the newest manifest's; 0 where there is none. Used: also when a worker took it up, or the
-  // kernel wrote of itself; as long as none of that happened, when it was made. nullopt: it cannot be told today.
+  // Seconds since 1970. Saved: the time of the newest manifest; 0 if there is none. Used: the last time of a
+  // manifest, of a worker that took the state up or of the kernel's about.json; before any of these, the time of
+  // creation. nullopt: cannot be told now.
   std::optional<std::int64_t> saved_s() const;
   std::optional<std::int64_t> used_s() const;
 
-  // nullopt: nothing was saved yet.
+  // nullopt: nothing has been saved yet.
   Result<std::optional<std::string>> manifest() const;
   Result<std::string> about() const;
-  std::uint64_t bytes() const;  // of its files, as far as they can be looked at
+  std::uint64_t bytes() const;  // total size of its readable files
 
-  // Removes files, at most so many; what is no file stays. How many it could.
+  // Removes at most `most` files and returns how many it removed. Leaves everything that is not a file.
   std::size_t remove_some(std::size_t most) const;
 
  private:

@@ -13,7 +13,7 @@ struct Unit {
   std::string_view name;
   std::uint64_t worth;
 };
-constexpr Unit kTimes[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};  // the largest first
+constexpr Unit kTimes[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};  // largest first
 constexpr Unit kMemories[] = {{"GB", 1024}, {"MB", 1}};
 
 template <std::size_t N>
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> amount(std::string_view text, const Unit (&units)[N
   return std::nullopt;
 }
 
-// nullopt also of what `unit` seconds do not divide, and of more than anybody may ask for.
+// nullopt also if the time is not a multiple of `unit` seconds, or longer than any request may be.
 std::optional<std::chrono::seconds> whole(std::optional<double> seconds, int unit) {
   const bool is_possible = seconds && *seconds <= static_cast<double>(std::chrono::seconds(kMostTime).count());
   if (!is_possible || std::fmod(*seconds, unit) != 0) return std::nullopt;

@@ -1,4 +1,4 @@
-// Times, memory and ports as a policy file writes them. Pure. Thread: any.
+// Parses and prints times, memory and ports of a policy file. Pure. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace pounce::policy {
 
-std::optional<std::chrono::seconds> duration_from(std::string_view text);  // "90s", "7d", "1-12:00:00": base/durations.h
-std::optional<std::chrono::minutes> minutes_from(std::string_view text);   // of a job's time: also "90", whole minutes alone
+std::optional<std::chrono::seconds> duration_from(std::string_view text);  // "90s", "7d", "1-12:00:00"
+std::optional<std::chrono::minutes> minutes_from(std::string_view text);   // whole minutes only; also "90"
 std::string duration_text(std::chrono::seconds time);                      // in its largest whole unit
 std::string memory_text(std::uint64_t mib);                                // "40GB", "512MB"
 std::optional<std::uint32_t> cuda_from(std::string_view text);             // "12.4" -> 12040, as CUDA counts

@@ -1,4 +1,5 @@
-// The GPUs that our own jobs wait for: what is free is theirs first, so whoever asks next is told of what is left. Pure. Thread: any.
+// The GPUs that our own jobs wait for. Free GPUs go to those jobs first, so a new request is offered only the rest.
+// Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,10 @@
 
 namespace pounce::policy {
 
-using GpuCounts = std::map<std::string, std::uint64_t>;  // by type; of those that name none nothing is counted
+using GpuCounts = std::map<std::string, std::uint64_t>;  // by type; jobs that name no type are not counted
 
-// `jobs`: of this user, as Slurm tells them. `chosen`: what was decided for leases that wait; of those among the jobs Slurm tells
-// it better.
+// `jobs`: this user's jobs in Slurm. `chosen`: the decisions for waiting leases; for a lease with a job in `jobs`,
+// the job counts instead.
 GpuCounts awaited_gpus(const std::vector<JobView>& jobs, const std::map<LeaseId, Resources>& chosen);
 
 }  // namespace pounce::policy

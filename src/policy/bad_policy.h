@@ -1,4 +1,4 @@
-// What is wrong with a policy, as an error. Pure. Thread: any.
+// The error for a bad policy. Pure. Thread: any.
 #pragma once
 
 #include <string>

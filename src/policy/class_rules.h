@@ -1,6 +1,6 @@
-// The rules of a class, from the table of Qos (pounce/qos.h): their keys in a policy file, their values there and in words.
-// A new limit is a member and a line of that table; the parser, `plan`, the schema and docs/policy.md have it then. Pure.
-// Thread: any.
+// The rules of a class, from the table of Qos (pounce/qos.h): their keys and values in a policy file, and in words. A
+// new limit is a member and a line of that table; the parser, `plan`, the schema and docs/policy.md follow from it.
+// Pure. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace pounce::policy {
 
-// A file writes units beside its numbers, so its keys have none: "walltime_min" is "walltime".
+// The key of a field, without its unit, which a file writes beside the number: "walltime_min" is "walltime".
 constexpr std::string_view key_of(std::string_view field) {
   for (const std::string_view unit : {"_min", "_s"})
     if (field.ends_with(unit)) return field.substr(0, field.size() - unit.size());
@@ -29,7 +29,7 @@ constexpr std::string_view key_of(std::string_view field) {
 template <class T>
 constexpr Form form_of() {
   if constexpr (requires { typename T::value_type; requires !std::same_as<T, std::string>; requires !std::same_as<T, std::vector<std::string>>; })
-    return form_of<typename T::value_type>();  // of an optional one
+    return form_of<typename T::value_type>();  // the form of an optional's value
   else if constexpr (std::same_as<T, std::chrono::minutes>)
     return Form::kMinutes;
   else if constexpr (std::same_as<T, std::chrono::seconds>)

@@ -1,4 +1,4 @@
-// One GPU type of those that would do. Pure. Thread: any.
+// The choice of one GPU type among the suitable ones. Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -14,19 +14,20 @@ namespace pounce::policy {
 
 struct GpuChoice {
   std::string type;  // empty: any, or no GPU
-  std::string why;   // empty: there was nothing to choose
+  std::string why;   // empty: there was no choice
 };
 
-// Several named: in their order. None named, but memory or CUDA: the smallest that has it first. Taken is the first that
-// has room now, beside what our own jobs wait for; else the first on nodes that take work, else the first that the nodes have at all.
-// On several nodes all get one type. nodes: null where the cluster was not looked at.
-Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const Nodes* nodes, const GpuCounts& awaited = {});
+// Candidates are the named types in their order, or for memory or CUDA without a type the suitable ones, smallest
+// first. Takes the first with room now, beside what our own jobs wait for; else the first on nodes that take work;
+// else the first that the nodes have at all. On several nodes all get one type. nodes: null if the cluster was not
+// queried.
+Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& resources, const Nodes* nodes, const GpuCounts& awaited = {});
 
-// Workers that ask for memory of their GPUs want many GPUs more than large ones: why they are better leases of their own than one on
-// `together`, since as many smaller ones are on several nodes. Empty: they are not.
-std::string better_apart(const Policy& policy, const Resources& asked, const Nodes& nodes, const std::string& together,
+// Why separate leases are better than one lease on GPUs of type `together`; empty: they are not. Workers that request
+// GPU memory prefer many GPUs to large ones, and as many smaller ones may be on several nodes.
+std::string better_apart(const Policy& policy, const Resources& resources, const Nodes& nodes, const std::string& together,
                          const GpuCounts& awaited);
 
-std::vector<std::string> named_types(const Resources& asked);  // "a100,v100" taken apart
+std::vector<std::string> named_types(const Resources& resources);  // splits "a100,v100"
 
 }  // namespace pounce::policy

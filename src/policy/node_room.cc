@@ -16,7 +16,7 @@ struct Has {
   std::uint32_t GpuUse::*gpus;
 };
 
-// Without a type Slurm takes them of several types.
+// Without a type Slurm mixes types.
 std::uint32_t gpus_of(const NodeUse& node, std::uint32_t GpuUse::*which, const std::string& type) {
   std::uint32_t gpus = 0;
   for (const GpuUse& gpu : node.gpus)
@@ -24,10 +24,10 @@ std::uint32_t gpus_of(const NodeUse& node, std::uint32_t GpuUse::*which, const s
   return gpus;
 }
 
-bool enough(const NodeUse& node, const Has& has, const Resources& asked, const std::string& type) {
-  const std::uint64_t cpus = std::max<std::uint64_t>(asked.node_cpus(), asked.workers_of_node());
-  if (has.cpus < cpus || has.memory_mib < asked.node_memory_mib()) return false;
-  return asked.node_gpus() == 0 || gpus_of(node, has.gpus, type) >= asked.node_gpus();
+bool enough(const NodeUse& node, const Has& has, const Resources& resources, const std::string& type) {
+  const std::uint64_t cpus = std::max<std::uint64_t>(resources.node_cpus(), resources.workers_of_node());
+  if (has.cpus < cpus || has.memory_mib < resources.node_memory_mib()) return false;
+  return resources.node_gpus() == 0 || gpus_of(node, has.gpus, type) >= resources.node_gpus();
 }
 
 std::uint64_t times_enough(const NodeUse& node, const Has& has, const Resources& one, const std::string& type) {
@@ -43,7 +43,7 @@ Has free_of(const NodeUse& node) { return {node.cpus_free, node.memory_free_mib,
 }  // namespace
 
 Nodes nodes_for(const ClusterSnapshot& cluster_snapshot, const std::string& partition) {
-  // Where Slurm does not show partitions (PrivateData=partitions), no node is known to be in one: it will decide.
+  // If Slurm hides partitions (PrivateData=partitions), no node's partition is known, and Slurm decides.
   const bool shown = std::ranges::any_of(cluster_snapshot.nodes, [](const NodeUse& node) { return !node.partitions.empty(); });
   const std::string wanted = !shown ? "" : partition.empty() ? cluster_snapshot.default_partition : partition;
   Nodes nodes;
@@ -54,20 +54,20 @@ Nodes nodes_for(const ClusterSnapshot& cluster_snapshot, const std::string& part
   return nodes;
 }
 
-bool can_hold(const NodeUse& node, const Resources& asked, const std::string& type) {
-  return enough(node, all_of(node), asked, type);
+bool can_hold(const NodeUse& node, const Resources& resources, const std::string& type) {
+  return enough(node, all_of(node), resources, type);
 }
 
-bool has_room(const NodeUse& node, const Resources& asked, const std::string& type) {
-  return node.takes_work && enough(node, free_of(node), asked, type);
+bool has_room(const NodeUse& node, const Resources& resources, const std::string& type) {
+  return node.takes_work && enough(node, free_of(node), resources, type);
 }
 
-bool enough_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type) {
-  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return can_hold(*node, asked, type); }) >= asked.nodes;
+bool enough_can_hold(const Nodes& nodes, const Resources& resources, const std::string& type) {
+  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return can_hold(*node, resources, type); }) >= resources.nodes;
 }
 
-bool enough_have_room(const Nodes& nodes, const Resources& asked, const std::string& type) {
-  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return has_room(*node, asked, type); }) >= asked.nodes;
+bool enough_have_room(const Nodes& nodes, const Resources& resources, const std::string& type) {
+  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return has_room(*node, resources, type); }) >= resources.nodes;
 }
 
 std::uint64_t workers_held(const Nodes& nodes, const Resources& one, const std::string& type) {
@@ -103,7 +103,7 @@ std::vector<std::string> gpu_types_of(const Nodes& nodes) {
 
 namespace {
 
-// "32 CPUs, 128GB of memory, 4 GPUs (a100, v100)": the most that any of them has of each.
+// "32 CPUs, 128GB of memory, 4 GPUs (a100, v100)": the largest amount of each on any node.
 std::string largest(const Nodes& nodes) {
   std::uint32_t cpus = 0, gpus = 0;
   std::uint64_t memory = 0;
@@ -121,25 +121,25 @@ std::string largest(const Nodes& nodes) {
          (gpus == 1 ? " GPU" : " GPUs") + (types.empty() ? "" : " (" + types + ")");
 }
 
-std::string what_fits(const Resources& asked, const Nodes& nodes) {
+std::string what_fits(const Resources& resources, const Nodes& nodes) {
   if (nodes.empty()) return "Leave fewer nodes out, or name another class.";
-  if (asked.nodes > 1) return "Ask for fewer nodes, or less of each: one has at most " + largest(nodes) + ".";
+  if (resources.nodes > 1) return "Ask for fewer nodes, or less of each: one has at most " + largest(nodes) + ".";
   const std::string one = "Ask for what one node has: at most " + largest(nodes);
-  if (asked.workers == 1) return one + ".";
-  const std::string workers = std::to_string(asked.workers);
-  return one + "; or for workers on several nodes: " + (asked.gang > 0 ? "nodes=." : "workers=\"0:" + workers + "\".");
+  if (resources.workers == 1) return one + ".";
+  const std::string workers = std::to_string(resources.workers);
+  return one + "; or for workers on several nodes: " + (resources.gang > 0 ? "nodes=." : "workers=\"0:" + workers + "\".");
 }
 
-// Ranks of a gang are one job.
-bool fits_apart(const Resources& asked, const Nodes& nodes) {
-  return asked.workers > 1 && asked.nodes == 1 && asked.gang == 0 && enough_can_hold(nodes, asked.apart(), asked.gpu_type);
+// Ranks of a gang are one job and cannot be separate leases.
+bool fits_apart(const Resources& resources, const Nodes& nodes) {
+  return resources.workers > 1 && resources.nodes == 1 && resources.gang == 0 && enough_can_hold(nodes, resources.apart(), resources.gpu_type);
 }
 
 }  // namespace
 
-void tell_what_fits(Error& error, const Resources& asked, const Nodes& nodes) {
-  error.remedy = what_fits(asked, nodes);
-  if (fits_apart(asked, nodes)) error.context[kFitsApart] = "1";
+void tell_what_fits(Error& error, const Resources& resources, const Nodes& nodes) {
+  error.remedy = what_fits(resources, nodes);
+  if (fits_apart(resources, nodes)) error.context[kFitsApart] = "1";
 }
 
 }  // namespace pounce::policy

@@ -13,7 +13,7 @@
 namespace pounce::policy {
 namespace {
 
-// A name that the policy does not have is a QoS: the file need not name all.
+// A name that is not in the policy is a QoS, since the file need not list all.
 Class class_named(const Policy& policy, const std::string& name) {
   const auto found = std::ranges::find(policy.classes, name, &Class::name);
   if (found != policy.classes.end()) return *found;
@@ -27,13 +27,13 @@ bool open_to_us(const Class& one, const SchedulingContext& context) {
          std::ranges::count(context.cluster_snapshot->use.classes, one.qos.name, &ClassUse::name) > 0;
 }
 
-// What no waiting gives. Slurm says it too where it keeps accounts; here it also decides which class is taken.
-Result<void> within_limits(const Class& one, const Resources& asked) {
+// Refuses what waiting cannot give. Slurm does so too if it keeps accounts; here it also decides between classes.
+Result<void> within_limits(const Class& one, const Resources& resources) {
   const Qos& qos = one.qos;
-  if (qos.walltime && asked.time > *qos.walltime)
+  if (qos.walltime && resources.time > *qos.walltime)
     return failure(ErrorCode::kUnsatisfiable, "class " + one.name + " gives at most " + duration_text(*qos.walltime),
                    "Ask for less time, or for a class that gives more.");
-  if (qos.gpus_per_user && asked.all_gpus() > *qos.gpus_per_user)
+  if (qos.gpus_per_user && resources.all_gpus() > *qos.gpus_per_user)
     return failure(ErrorCode::kUnsatisfiable,
                    "class " + one.name + " gives one user " +
                        (*qos.gpus_per_user == 0 ? "no GPU" : "at most " + std::to_string(*qos.gpus_per_user) + " GPUs"),
@@ -42,7 +42,7 @@ Result<void> within_limits(const Class& one, const Resources& asked) {
 }
 
 Result<void> known_nodes(const ClusterSnapshot& cluster_snapshot) {
-  if (cluster_snapshot.nodes.empty()) return {};  // they are not shown: Slurm will tell
+  if (cluster_snapshot.nodes.empty()) return {};  // hidden nodes: Slurm decides
   for (const std::string& name : cluster_snapshot.not_nodes) {
     if (std::ranges::count(cluster_snapshot.nodes, name, &NodeUse::name) > 0) continue;
     std::vector<std::string> all;
@@ -53,52 +53,52 @@ Result<void> known_nodes(const ClusterSnapshot& cluster_snapshot) {
   return {};
 }
 
-// On other nodes than our own leases where one has room now, or on one of theirs that has.
+// kSpread: excludes our own leases' nodes if another node has room now. kPack: takes one of our nodes that has room.
 void place(Choice& choice, const Nodes& nodes, const SchedulingContext& context) {
-  Resources& asked = choice.resources;
+  Resources& resources = choice.resources;
   const auto ours = [&](const NodeUse* node) { return std::ranges::count(context.own_nodes, node->name) > 0; };
-  const auto fits = [&](const NodeUse* node) { return has_room(*node, asked, asked.gpu_type); };
-  if (asked.placement == Placement::kSpread && !context.own_nodes.empty()) {
+  const auto fits = [&](const NodeUse* node) { return has_room(*node, resources, resources.gpu_type); };
+  if (resources.placement == Placement::kSpread && !context.own_nodes.empty()) {
     if (std::ranges::none_of(nodes, [&](const NodeUse* node) { return !ours(node) && fits(node); }))
       return choice.why.push_back("no other node than " + joined(context.own_nodes) + " has room now: not spread");
-    asked.not_nodes += (asked.not_nodes.empty() ? "" : ",") + joined(context.own_nodes, ",");
+    resources.not_nodes += (resources.not_nodes.empty() ? "" : ",") + joined(context.own_nodes, ",");
     choice.why.push_back("not on " + joined(context.own_nodes) + ", where other leases of this client are");
   }
-  if (asked.placement == Placement::kPack && !asked.slurm.contains("nodelist")) {
+  if (resources.placement == Placement::kPack && !resources.slurm.contains("nodelist")) {
     const auto found = std::ranges::find_if(nodes, [&](const NodeUse* node) { return ours(node) && fits(node); });
     if (found == nodes.end()) return;
-    asked.slurm["nodelist"] = (*found)->name;
+    resources.slurm["nodelist"] = (*found)->name;
     choice.why.push_back("on " + (*found)->name + ", where another lease of this client is");
   }
 }
 
 Result<void> find_nodes(const Policy& policy, Choice& choice, const SchedulingContext& context) {
-  Resources& asked = choice.resources;
+  Resources& resources = choice.resources;
   if (context.cluster_snapshot == nullptr) {
-    const auto gpu = choose_gpu(policy, asked, nullptr);
+    const auto gpu = choose_gpu(policy, resources, nullptr);
     if (!gpu) return failure(gpu.error());
-    asked.gpu_type = gpu->type;
+    resources.gpu_type = gpu->type;
     if (!gpu->why.empty()) choice.why.push_back(gpu->why);
     return {};
   }
   const Nodes nodes = nodes_for(*context.cluster_snapshot, choice.partition);
-  const bool shown = !context.cluster_snapshot->nodes.empty();  // not where Slurm hides them (PrivateData=nodes)
-  const auto gpu = choose_gpu(policy, asked, shown ? &nodes : nullptr, context.awaited);
-  if (gpu && shown && context.may_go_apart) choice.apart = better_apart(policy, asked, nodes, gpu->type, context.awaited);
+  const bool shown = !context.cluster_snapshot->nodes.empty();  // false if Slurm hides nodes (PrivateData=nodes)
+  const auto gpu = choose_gpu(policy, resources, shown ? &nodes : nullptr, context.awaited);
+  if (gpu && shown && context.may_go_apart) choice.apart = better_apart(policy, resources, nodes, gpu->type, context.awaited);
   if (!gpu) return failure(gpu.error());
-  asked.gpu_type = gpu->type;
+  resources.gpu_type = gpu->type;
   if (!gpu->why.empty()) choice.why.push_back(gpu->why);
-  if (shown && !enough_can_hold(nodes, asked, asked.gpu_type)) {
-    Error error{ErrorCode::kUnsatisfiable, asked.nodes > 1 ? "no " + std::to_string(asked.nodes) + " nodes" : "no node", {}, {}};
+  if (shown && !enough_can_hold(nodes, resources, resources.gpu_type)) {
+    Error error{ErrorCode::kUnsatisfiable, resources.nodes > 1 ? "no " + std::to_string(resources.nodes) + " nodes" : "no node", {}, {}};
     error.text += (choice.partition.empty() ? "" : " of partition " + choice.partition) + " can ever give this";
-    tell_what_fits(error, asked, nodes);
+    tell_what_fits(error, resources, nodes);
     return failure(std::move(error));
   }
   place(choice, nodes, context);
   return {};
 }
 
-// Where Slurm keeps no accounts it takes any class for none: what the policy does not have either is nowhere.
+// A Slurm without accounts ignores any class, so a class that the policy lacks does not exist.
 Result<void> is_somewhere(const Policy& policy, const std::string& name, const SchedulingContext& context) {
   if (context.has_qos || name.empty() || std::ranges::count(policy.classes, name, &Class::name) > 0) return {};
   const std::string text = "there is no class '" + name + "'; this Slurm has no slurmdbd, so no classes";
@@ -106,18 +106,18 @@ Result<void> is_somewhere(const Policy& policy, const std::string& name, const S
   return failure(ErrorCode::kUnknownClass, text + " but the policy's: " + joined(policy.classes, ", ", &Class::name));
 }
 
-Result<Choice> in_class(const Policy& policy, const Class& one, const Resources& asked, const SchedulingContext& context) {
-  if (const auto within = within_limits(one, asked); !within) return failure(within.error());
-  Choice choice{asked, {}, one.partition, {}};
+Result<Choice> in_class(const Policy& policy, const Class& one, const Resources& resources, const SchedulingContext& context) {
+  if (const auto within = within_limits(one, resources); !within) return failure(within.error());
+  Choice choice{resources, {}, one.partition, {}};
   choice.resources.class_name = one.name;
   if (context.has_qos) choice.qos = one.qos.name;
   if (choice.resources.account.empty()) choice.resources.account = one.account;
-  if (!context.has_qos && asked.time.count() == 0 && one.qos.walltime) choice.resources.time = *one.qos.walltime;
+  if (!context.has_qos && resources.time.count() == 0 && one.qos.walltime) choice.resources.time = *one.qos.walltime;
   if (const auto found = find_nodes(policy, choice, context); !found) return failure(found.error());
   return choice;
 }
 
-Result<Choice> first_class(const Policy& policy, const Resources& asked, const SchedulingContext& context) {
+Result<Choice> first_class(const Policy& policy, const Resources& resources, const SchedulingContext& context) {
   std::vector<std::string> passed;
   std::optional<Error> only;
   for (const Class* one : in_order(policy)) {
@@ -125,7 +125,7 @@ Result<Choice> first_class(const Policy& policy, const Resources& asked, const S
       passed.push_back(one->name + " is not open to you");
       continue;
     }
-    auto choice = in_class(policy, *one, asked, context);
+    auto choice = in_class(policy, *one, resources, context);
     if (choice) {
       passed.push_back("class " + one->name + ": none is named, and it is the first that gives this");
       choice->why.insert(choice->why.begin(), passed.begin(), passed.end());
@@ -134,7 +134,7 @@ Result<Choice> first_class(const Policy& policy, const Resources& asked, const S
     only = choice.error();
     passed.push_back(choice.error().text);
   }
-  // Where it is not for the classes, one sentence says all.
+  // If the class does not matter, all classes fail with the same error.
   if (only && std::ranges::count(passed, only->text) == static_cast<std::ptrdiff_t>(passed.size())) return failure(*only);
   return failure(ErrorCode::kUnsatisfiable, "no class gives this: " + joined(passed, "; "),
                  only ? only->remedy : "Ask the admin to open a class to you.");
@@ -158,24 +158,24 @@ std::vector<const Class*> in_order(const Policy& policy) {
   return order;
 }
 
-bool needs_cluster_snapshot(const Policy& policy, const Resources& asked) {
-  const bool open_class = asked.class_name.empty() && !policy.classes.empty();
-  const bool open_type = asked.gpu_memory_mib > 0 || asked.cuda > 0 || asked.gpu_type.find(',') != std::string::npos ||
-                         (asked.nodes > 1 && asked.gpus > 0 && asked.gpu_type.empty());
-  return open_class || open_type || asked.placement != Placement::kAny || !asked.not_nodes.empty();
+bool needs_cluster_snapshot(const Policy& policy, const Resources& resources) {
+  const bool open_class = resources.class_name.empty() && !policy.classes.empty();
+  const bool open_type = resources.gpu_memory_mib > 0 || resources.cuda > 0 || resources.gpu_type.find(',') != std::string::npos ||
+                         (resources.nodes > 1 && resources.gpus > 0 && resources.gpu_type.empty());
+  return open_class || open_type || resources.placement != Placement::kAny || !resources.not_nodes.empty();
 }
 
-Result<Choice> choose(const Policy& policy, const Resources& asked, const SchedulingContext& context) {
-  if (const auto fine = check_slurm_options(policy, asked.slurm); !fine) return failure(fine.error());
+Result<Choice> choose(const Policy& policy, const Resources& resources, const SchedulingContext& context) {
+  if (const auto fine = check_slurm_options(policy, resources.slurm); !fine) return failure(fine.error());
   if (context.cluster_snapshot != nullptr)
     if (const auto known = known_nodes(*context.cluster_snapshot); !known) return failure(known.error());
-  const bool open = asked.class_name.empty() && !policy.classes.empty();
+  const bool open = resources.class_name.empty() && !policy.classes.empty();
   if (!open)
-    if (const auto there = is_somewhere(policy, asked.class_name, context); !there) return failure(there.error());
-  auto choice = open ? first_class(policy, asked, context) : in_class(policy, class_named(policy, asked.class_name), asked, context);
+    if (const auto there = is_somewhere(policy, resources.class_name, context); !there) return failure(there.error());
+  auto choice = open ? first_class(policy, resources, context) : in_class(policy, class_named(policy, resources.class_name), resources, context);
   if (!choice || choice->apart.empty()) return choice;
   return failure(Error{ErrorCode::kUnsatisfiable, "its workers are better leases of their own: " + choice->apart,
-                       "Ask for workers=\"0:" + std::to_string(asked.workers) + "\".", {{kFitsApart, "1"}}});
+                       "Ask for workers=\"0:" + std::to_string(resources.workers) + "\".", {{kFitsApart, "1"}}});
 }
 
 }  // namespace pounce::policy

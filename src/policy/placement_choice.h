@@ -1,5 +1,5 @@
-// From what a user asks for to what Slurm is asked for: the class where none is named, one GPU type of several, nodes.
-// Decided when a lease is submitted, for Slurm cannot be asked for "this type or that". Pure. Thread: any.
+// Turns a user's request into one for Slurm: a class if none is named, one GPU type of several, nodes. Decided when a
+// lease is submitted, since Slurm has no request for "this type or that". Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -13,30 +13,31 @@
 
 namespace pounce::policy {
 
-// What is known when it is decided.
+// What is known at the decision.
 struct SchedulingContext {
-  const ClusterSnapshot* cluster_snapshot = nullptr;      // of the cluster; null: not looked at, and everything is taken to be there
-  bool has_qos = true;                 // false: this Slurm keeps no accounts, and a class is a name of ours alone
-  std::vector<std::string> own_nodes{};  // on which this client holds leases
+  const ClusterSnapshot* cluster_snapshot = nullptr;  // null: not queried, so everything counts as present
+  bool has_qos = true;                 // false: Slurm keeps no accounts, and only the policy knows classes
+  std::vector<std::string> own_nodes{};  // nodes of this client's leases
   GpuCounts awaited{};                 // by this user's jobs
-  bool may_go_apart = false;           // who asks takes kFitsApart for an answer: workers that are better leases of their own get it
+  bool may_go_apart = false;           // the client accepts kFitsApart if separate leases are better for its workers
 };
 
 struct Choice {
-  Resources resources;         // as asked, with a class, one GPU type at most, an account
+  Resources resources;         // the request, with a class, one GPU type at most, an account
   std::string qos, partition;  // empty: Slurm's own choice
-  std::vector<std::string> why{};  // what was decided, in sentences without a full stop
-  std::string apart{};             // not empty: its workers are better leases of their own, and why
+  std::vector<std::string> why{};  // the decisions, in sentences without a full stop
+  std::string apart{};             // why separate leases are better for its workers; empty: they are not
 };
 
-// Whether more than the policy is needed to decide.
-bool needs_cluster_snapshot(const Policy& policy, const Resources& asked);
-// kUnsatisfiable: no waiting helps, and what would fit; with kFitsApart: or its workers are leases of their own.
-// kBadRequest: an option that is not passed on, an unknown node. kUnknownClass: one that nobody has, where Slurm would not say so.
-Result<Choice> choose(const Policy& policy, const Resources& asked, const SchedulingContext& context);
+// Whether the decision needs more than the policy.
+bool needs_cluster_snapshot(const Policy& policy, const Resources& resources);
+// kUnsatisfiable: waiting does not help; tells what would fit; with kFitsApart: separate leases for its workers
+// would. kBadRequest: an option that is not passed on, an unknown node. kUnknownClass: an unknown class that Slurm
+// would not refuse.
+Result<Choice> choose(const Policy& policy, const Resources& resources, const SchedulingContext& context);
 
-// The classes to try where none is named: those of class_order; unset, all: the shortest walltime first, since it is let
-// in first and gives back soonest; of equals the one that lets more jobs run; then by name.
+// The classes to try if none is named: those of class_order. If that is unset, all: the shortest walltime first,
+// since it starts first and gives back soonest; then the one that lets more jobs run; then by name.
 std::vector<const Class*> in_order(const Policy& policy);
 
 }  // namespace pounce::policy

@@ -12,7 +12,7 @@ struct Rule {
   std::string key, value;
 };
 
-// In the file's own words, so that what plan prints can be written into it.
+// In the form of the file, so that plan's output can be copied into it.
 std::vector<Rule> rules_of(const Qos& qos) {
   std::vector<Rule> rules;
   for_each_field(qos, [&](const auto& field, const auto& member) {
@@ -33,7 +33,7 @@ void add_changes(const Qos& now, const Qos& wanted, Plan& plan) {
       plan.changes.push_back({wanted.name, after[i].key, before[i].value, after[i].value});
 }
 
-// Its limits are what may be unset.
+// Limits are the optional fields.
 bool limits(const Qos& qos) {
   bool any = false;
   for_each_field(qos, [&](const auto&, const auto& member) {

@@ -1,5 +1,5 @@
-// From the QoS that there are to those that a policy wants: what changes, what stands in the way, what Slurm will not
-// do. QoS that the policy does not name are left as they are. Pure. Thread: any.
+// The way from the present QoS to a policy's: the changes, the obstacles, and what Slurm will not enforce. QoS that
+// the policy does not name stay unchanged. Pure. Thread: any.
 #pragma once
 
 #include <optional>
@@ -13,26 +13,26 @@
 namespace pounce::policy {
 
 struct RuleChange {
-  std::string qos, rule;  // the rule's key in the file; "new" for a QoS that is not there yet
-  std::string now, then;  // "none" where there is no limit
+  std::string qos, rule;  // the rule's key in the file; "new" for a QoS to be created
+  std::string now, then;  // "none" without a limit
 
   bool operator==(const RuleChange&) const = default;
 };
 
 struct Plan {
   std::vector<RuleChange> changes;
-  std::vector<Qos> write;  // the QoS concerned, as they are to be; those of `create` among them
+  std::vector<Qos> write;  // the new state of all changed QoS, including those of `create`
   std::vector<std::string> create;
-  std::vector<std::string> left;  // there, and not named by the policy
+  std::vector<std::string> left;  // present, but not named by the policy
 };
 
 Plan plan(const std::vector<Qos>& now, const std::vector<Qos>& wanted);
 
-// What Slurm would take and then silently ignore: the first reason not to write, with the fix.
+// The first rule that Slurm would accept and silently ignore, with the fix.
 std::optional<Error> obstacle(const QosFacts& facts, const std::vector<Qos>& wanted);
-// "lion: walltime 24h, 4 running jobs per user": what nobody enforces where there is no slurmdbd.
+// "lion: walltime 24h, 4 running jobs per user": the rules that nothing enforces without slurmdbd.
 std::vector<std::string> not_enforced(const std::vector<Qos>& wanted);
-// Partitions that the policy names and Slurm has not.
+// The policy's partitions that Slurm does not have.
 std::vector<std::string> missing_partitions(const QosFacts& facts, const Policy& policy);
 
 }  // namespace pounce::policy

@@ -1,4 +1,4 @@
-// What a policy file says, after all its checks: values with every name resolved. Thread: any.
+// The content of a checked policy file, with every name resolved. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace pounce::policy {
 struct Class {
   std::string name;
   std::string partition, account;  // empty: Slurm's default
-  Qos qos;                         // its name is the class's where the file names none
+  Qos qos;                         // its name is the class's if the file names none
 };
 
 struct Mib {
@@ -46,10 +46,10 @@ struct Policy {
   std::vector<Class> classes;  // sorted by name
   Leasing leasing;
   std::map<std::string, std::uint64_t> gpu_memory_mib;        // by Slurm's name of the GPU type
-  std::map<std::string, std::uint32_t> gpu_cuda;              // newest that its driver runs: 12040 is 12.4
-  std::vector<std::string> class_order;                       // taken where none is named; empty: see in_order()
-  std::map<std::string, std::vector<std::string>> fallbacks;  // class -> those to take instead, the best first
-  std::vector<std::string> slurm_options;                     // of sbatch, which people may pass on
+  std::map<std::string, std::uint32_t> gpu_cuda;              // the newest that its driver runs: 12040 is 12.4
+  std::vector<std::string> class_order;                       // tried if none is named; empty: see in_order()
+  std::map<std::string, std::vector<std::string>> fallbacks;  // class -> alternatives, best first
+  std::vector<std::string> slurm_options;                     // of sbatch, which users may pass on
   std::string prologue, interpreter, container, interface;
   std::optional<std::pair<std::uint16_t, std::uint16_t>> ports;
 };

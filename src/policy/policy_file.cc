@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kLargestCount = 1'000'000'000;
 
-// Of two equal names JSON keeps the last one: the first class of that name would be gone without a word.
+// Refuses duplicate names: JSON keeps only the last, and the first class of that name would vanish silently.
 struct Repeated {
   std::vector<std::set<std::string>> open;
   std::string name;
@@ -30,7 +30,7 @@ struct Repeated {
   }
 };
 
-// nlohmann's words: "[json.exception.parse_error.101] parse error at line 3, column 5: …".
+// Shortens nlohmann's message: "[json.exception.parse_error.101] parse error at line 3, column 5: …".
 std::string without_brackets(const std::string& what) {
   const auto end = what.find("] ");
   return end == std::string::npos ? what : what.substr(end + 2);
@@ -88,7 +88,7 @@ std::string place_of(const std::string& place, const std::string& name) {
   return place.empty() ? name : place + "." + name;
 }
 
-// path: the table's, with "*"; place: the file's.
+// path: in the table of keys, with "*"; place: in the file.
 Result<void> check_object(const json& object, std::string_view path, const std::string& place) {
   for (const auto& [name, value] : object.items()) {
     const Key* key = key_at(path, name);
@@ -104,7 +104,7 @@ Result<void> check_object(const json& object, std::string_view path, const std::
   return {};
 }
 
-// From here on every value has its form.
+// All code below relies on checked forms.
 template <class Read>
 auto read(const json& object, const char* name, Read read) -> decltype(read(std::string())) {
   const auto found = object.find(name);
@@ -127,7 +127,7 @@ void take(const json& from, std::optional<T>& value) {
   take(from, value.emplace());
 }
 
-// Each field that the object has, by its key.
+// Reads each field that the object has.
 template <class T>
 void read_fields(const json& object, T& value) {
   for_each_field(value, [&](const auto& field, auto& member) {
@@ -181,7 +181,7 @@ json written(const std::optional<T>& value) {
   return written(*value);
 }
 
-// What differs from a QoS without rules.
+// Writes only rules that differ from a QoS without rules.
 json class_of(const Qos& qos) {
   json object = json::object();
   for_each_field(qos, [&](const auto& field, const auto& member) {

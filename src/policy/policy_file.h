@@ -1,5 +1,5 @@
-// A policy file: one JSON document, comments allowed. Everything in it is checked, each complaint names its place, and
-// what nobody knows is refused: a misspelt limit must not silently be none. Pure. Thread: any.
+// A policy file: one JSON document, comments allowed. Everything in it is checked, and each error names its place.
+// Unknown keys are refused: a misspelt limit must not silently be none. Pure. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace pounce::policy {
 inline constexpr std::size_t kMostPolicyBytes = 1 << 20;  // of a file
 
 Result<Policy> parse_policy(std::string_view text);  // kBadRequest
-// A file with these QoS as classes, which parse_policy reads back as they are.
+// A file with these QoS as classes, which parse_policy reads back unchanged.
 std::string policy_text(const std::vector<Qos>& qos);
 
 }  // namespace pounce::policy

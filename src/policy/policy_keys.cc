@@ -14,7 +14,7 @@ std::string join(std::string_view path, const std::string& name) {
   return path.empty() ? name : std::string(path) + "." + name;
 }
 
-// A row for each field of a T but its name.
+// A row for each field of T except its name.
 template <class T>
 void add_fields(const char* path, Reader reader, std::vector<Key>& keys) {
   const T defaults;
@@ -27,7 +27,7 @@ std::vector<Key> all_keys() {
   using enum Form;
   using enum Reader;
   std::vector<Key> all = {
-      {"$schema", kText, kNobody, "for editors: where the schema is"},
+      {"$schema", kText, kEditors, "for editors: where the schema is"},
       {"classes", kObject, kSlurm, "the classes, by the name that people use"},
       {"classes.*", kObject, kSlurm, "one class"},
       {"classes.*.qos", kText, kSlurm, "its QoS in Slurm; unset: the same name"},

@@ -1,5 +1,5 @@
-// Every key that a policy file may have: the one table that the parser, docs/policy.md and docs/policy.schema.json are
-// held to. A path's "*" is a name that the site chooses. Pure. Thread: any.
+// Every key that a policy file may have: the single table for the parser, docs/policy.md and docs/policy.schema.json.
+// A path's "*" is a name that the site chooses. Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace pounce::policy {
 
 enum class Form {
-  kObject,    // of keys that have rows of their own
+  kObject,    // its keys have their own rows
   kDuration,  // "30min"
   kMinutes,   // a duration of whole minutes
   kCount,     // 20
@@ -21,7 +21,7 @@ enum class Form {
   kVersion,   // "12.4"
 };
 
-enum class Reader { kSlurm, kPounced, kNobody };  // who acts on it: plan and apply, pounced, nobody
+enum class Reader { kSlurm, kPounced, kEditors };  // plan and apply; pounced; editors only
 
 struct Key {
   std::string path;
@@ -33,11 +33,11 @@ struct Key {
 const std::vector<Key>& keys();
 std::string_view words_of(Form form);  // "a duration such as \"30min\""
 
-// The names that may stand in the object at this path; empty: any name may.
+// The allowed names in the object at this path; empty: any.
 std::vector<std::string> names_in(std::string_view path);
-// The row for a member of the object at path; nullptr: it may not have it.
+// The row for a member of the object at path; nullptr: not allowed.
 const Key* key_at(std::string_view path, const std::string& name);
-// The one that is the fewest edits away; the first of several.
+// The candidate with the smallest edit distance; the first of several.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace pounce::policy

@@ -43,7 +43,7 @@ Result<void> each_qos_once(const Policy& policy) {
   return {};
 }
 
-// Slurm finds "Lion" where it has "lion", and its lists have commas.
+// Allows only names that Slurm keeps apart: it ignores case, and separates lists by commas.
 Result<void> plain_names(const Policy& policy) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
   for (const Class& one : policy.classes)
@@ -53,18 +53,18 @@ Result<void> plain_names(const Policy& policy) {
   return {};
 }
 
-// Slurm refuses circles, and says so without a name.
+// Slurm refuses circles too, but names no class.
 Result<void> no_circle(const Policy& policy, const Class& start, const Class& at, std::size_t depth) {
   for (const std::string& name : at.qos.preempts) {
     if (name == start.name) return bad("classes." + start.name + ".preempts is a circle: it is preempted itself");
     const Class& next = *std::ranges::find(policy.classes, name, &Class::name);
-    if (depth == 0) continue;  // a circle of others, told where it starts
+    if (depth == 0) continue;  // a circle of other classes, reported for those
     if (const auto fine = no_circle(policy, start, next, depth - 1); !fine) return fine;
   }
   return {};
 }
 
-// "{home}/env" -> home
+// Checks the names in braces: "{home}/env" -> home.
 Result<void> placeholders(const std::string& place, const std::string& text, const std::vector<std::string>& allowed) {
   for (auto open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1)) {
     const auto close = text.find('}', open);

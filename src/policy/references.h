@@ -1,5 +1,5 @@
-// The names in a policy that must be of something: classes in preempts and fallbacks, options of sbatch, placeholders.
-// Pure. Thread: any.
+// The names in a policy that must exist: classes in preempts and fallbacks, options of sbatch, placeholders. Pure.
+// Thread: any.
 #pragma once
 
 #include "policy/policy.h"
@@ -7,7 +7,7 @@
 
 namespace pounce::policy {
 
-// Checks them, and turns the classes that a class preempts into their QoS, sorted.
+// Checks them, and replaces the classes that a class preempts by their QoS, sorted.
 Result<void> resolve(Policy& policy);
 
 }  // namespace pounce::policy

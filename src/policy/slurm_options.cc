@@ -14,9 +14,9 @@ const std::vector<std::string>& slurm_options_there_are() {
   return all;
 }
 
-Result<void> check_slurm_options(const Policy& policy, const std::map<std::string, std::string>& asked) {
+Result<void> check_slurm_options(const Policy& policy, const std::map<std::string, std::string>& options) {
   const std::string allowed = joined(policy.slurm_options);
-  for (const auto& [name, value] : asked) {
+  for (const auto& [name, value] : options) {
     if (std::ranges::find(policy.slurm_options, name) != policy.slurm_options.end()) continue;
     const auto& all = slurm_options_there_are();
     const bool known = std::ranges::find(all, name) != all.end();

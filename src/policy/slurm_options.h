@@ -1,4 +1,4 @@
-// Options of sbatch that a user may pass on, where the policy says so. Pure. Thread: any.
+// Options of sbatch that a user may pass on if the policy allows it. Pure. Thread: any.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 
 namespace pounce::policy {
 
-// All that a policy may allow: nothing that pounce itself sets or needs.
+// All options that a policy may allow: none that pounce itself sets or needs.
 const std::vector<std::string>& slurm_options_there_are();
-// kBadRequest: names the option that is not passed on, and those that are.
-Result<void> check_slurm_options(const Policy& policy, const std::map<std::string, std::string>& asked);
+// kBadRequest names the refused option and the allowed ones.
+Result<void> check_slurm_options(const Policy& policy, const std::map<std::string, std::string>& options);
 
 }  // namespace pounce::policy

@@ -1,4 +1,4 @@
-// The lines of a policy that become commands: the workers' interpreter, and what runs it. Pure. Thread: any.
+// The policy's command templates: the workers' interpreter and its container. Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -14,11 +14,12 @@ struct Who {
   std::string home, user;
 };
 
-// The words of a command line; quotes keep words together, nothing else of a shell is known. kBadRequest: a quote is open.
+// The words of a command line; quotes keep words together, and no other shell syntax is known. kBadRequest: an open
+// quote.
 Result<std::vector<std::string>> command_words(std::string_view line);
-// {home} and {user} filled in.
+// Replaces {home} and {user}.
 std::string filled_in(std::string text, const Who& who);
-// What runs a worker: the user's own interpreter where they named one, else the policy's; in its container.
+// The command that runs a worker: the user's interpreter if named, else the policy's, in the policy's container.
 std::vector<std::string> worker_command(const Policy& policy, const std::vector<std::string>& interpreter, bool named,
                                         const Who& who);
 

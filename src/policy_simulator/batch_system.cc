@@ -6,9 +6,9 @@ namespace pounce::policy_simulator {
 namespace {
 
 constexpr auto kKeepsEnded = 5min;
-constexpr std::size_t kLooked = 256;  // as pounce-slurm: of a longer line those who go first
+constexpr std::size_t kLooked = 256;  // as in pounce-slurm: of a longer queue only the first jobs
 
-std::uint32_t cpus_of(const Resources& asked) { return std::max(asked.cpus, 1u); }
+std::uint32_t cpus_of(const Resources& resources) { return std::max(resources.cpus, 1u); }
 
 }  // namespace
 
@@ -16,18 +16,18 @@ const ClassRule& BatchSystem::rule(const std::string& name) const {
   return *std::ranges::find(site_.classes, name, &ClassRule::name);
 }
 
-Result<JobIdentity> BatchSystem::submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance, const Resources& asked, Told started, Told ended) {
-  const ClassRule& limits = rule(asked.class_name);
-  if (asked.gpus > std::min(limits.gpus_per_user.value_or(site_.gpus_per_node), site_.gpus_per_node))
+Result<JobIdentity> BatchSystem::submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance, const Resources& resources, OnJob started, OnJob ended) {
+  const ClassRule& limits = rule(resources.class_name);
+  if (resources.gpus > std::min(limits.gpus_per_user.value_or(site_.gpus_per_node), site_.gpus_per_node))
     return failure(ErrorCode::kUnsatisfiable, "class " + limits.name + " does not give so many GPUs");
   Job job;
   job.view.job_identity = {SlurmJobId{next_id_++}, time_.now().time_since_epoch() / 1s, 0};
   job.view.instance = instance;
   job.view.lease = lease;
   job.view.state = JobState::kQueued;
-  job.view.class_name = asked.class_name;
+  job.view.class_name = resources.class_name;
   job.view.reason = job.view.reason_word = "Priority";
-  job.view.resources = asked;
+  job.view.resources = resources;
   job.user = user;
   job.priority = limits.priority;
   job.on_start = std::move(started);
@@ -40,7 +40,7 @@ Result<JobIdentity> BatchSystem::submit(std::uint32_t user, const LeaseId& lease
   return named;
 }
 
-// As Slurm's: once a second at most, and only where something has changed.
+// Like Slurm, plans at most once a second, and only after a change.
 void BatchSystem::plan_soon() {
   if (std::exchange(plan_under_way_, true)) return;
   time_.in(1s, [this] {
@@ -76,9 +76,9 @@ bool BatchSystem::allowed(Job& job) {
 }
 
 bool BatchSystem::place(Job& job) {
-  const Resources& asked = job.view.resources;
+  const Resources& resources = job.view.resources;
   for (std::uint32_t node = 0; node < site_.nodes; ++node) {
-    if (free_gpus_[node] < asked.gpus || free_cpus_[node] < cpus_of(asked)) continue;
+    if (free_gpus_[node] < resources.gpus || free_cpus_[node] < cpus_of(resources)) continue;
     job.node = node;
     return true;
   }
@@ -86,24 +86,24 @@ bool BatchSystem::place(Job& job) {
 }
 
 void BatchSystem::start(Job& job) {
-  const Resources& asked = job.view.resources;
+  const Resources& resources = job.view.resources;
   line_.erase({~job.priority, job.view.job_identity.job});
-  free_gpus_[job.node] -= asked.gpus;
-  free_cpus_[job.node] -= cpus_of(asked);
+  free_gpus_[job.node] -= resources.gpus;
+  free_cpus_[job.node] -= cpus_of(resources);
   Use& use = use_[{job.user, job.view.class_name}];
-  ++use.jobs, use.gpus += asked.gpus;
+  ++use.jobs, use.gpus += resources.gpus;
   job.view.state = JobState::kRunning;
   job.view.nodes = "n" + std::to_string(job.node);
   job.started = time_.now();
   ++day_.classes[job.view.class_name].leases;
   audit(job);
   const ClassRule& limits = rule(job.view.class_name);
-  const auto time = asked.time.count() > 0 ? std::min(asked.time, limits.walltime) : limits.walltime;
+  const auto time = resources.time.count() > 0 ? std::min(resources.time, limits.walltime) : limits.walltime;
   time_.in(time, [this, id = job.view.job_identity.job] { end(id, JobEnd::kTimeout); });
   job.on_start(job.view);
 }
 
-// Counted from the jobs themselves, not from the state by which was decided.
+// Counts from the jobs themselves, not from the state used for decisions.
 void BatchSystem::audit(const Job& job) {
   Use use;
   for (const SlurmJobId id : of_user_[job.user]) {
@@ -132,12 +132,12 @@ void BatchSystem::end(SlurmJobId id, JobEnd how) {
   job.view.end = how;
   line_.erase({~job.priority, id});
   if (ran) {
-    const Resources& asked = job.view.resources;
-    free_gpus_[job.node] += asked.gpus;
-    free_cpus_[job.node] += cpus_of(asked);
+    const Resources& resources = job.view.resources;
+    free_gpus_[job.node] += resources.gpus;
+    free_cpus_[job.node] += cpus_of(resources);
     Use& use = use_[{job.user, job.view.class_name}];
-    --use.jobs, use.gpus -= asked.gpus;
-    day_.gpu_hours_leased += asked.gpus * std::chrono::duration<double, std::ratio<3600>>(time_.now() - job.started).count();
+    --use.jobs, use.gpus -= resources.gpus;
+    day_.gpu_hours_leased += resources.gpus * std::chrono::duration<double, std::ratio<3600>>(time_.now() - job.started).count();
   }
   job.on_end(job.view);
   plan_soon();
@@ -164,9 +164,9 @@ std::vector<JobView> BatchSystem::jobs_of(std::uint32_t user) const {
 }
 
 Room BatchSystem::room_of(const Job& job) const {
-  const Resources& asked = job.view.resources;
-  Room room{{}, cpus_of(asked), 0};
-  if (asked.gpus > 0) room.gpus["gpu"] = asked.gpus;
+  const Resources& resources = job.view.resources;
+  Room room{{}, cpus_of(resources), 0};
+  if (resources.gpus > 0) room.gpus["gpu"] = resources.gpus;
   return room;
 }
 
@@ -176,9 +176,9 @@ QueueSnapshot BatchSystem::look(const std::vector<JobIdentity>& ours) const {
     const Job& job = jobs_.at(id);
     if (look.waiting.size() == kLooked) break;
     if (job.view.reason_word != "Resources" && job.view.reason_word != "Priority") continue;
-    RoomAsked asked{{"all"}, "", {}, {}, 1, {{}, cpus_of(job.view.resources), 0}};
-    if (job.view.resources.gpus > 0) asked.each.gpus[""] = job.view.resources.gpus;
-    look.waiting.push_back(std::move(asked));
+    RoomAsked request{{"all"}, "", {}, {}, 1, {{}, cpus_of(job.view.resources), 0}};
+    if (job.view.resources.gpus > 0) request.each.gpus[""] = job.view.resources.gpus;
+    look.waiting.push_back(std::move(request));
   }
   if (look.waiting.empty()) return look;
   for (const JobIdentity& one : ours) {

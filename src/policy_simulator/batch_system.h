@@ -1,5 +1,5 @@
-// The batch system of a simulated day: who waits goes by priority and age, within the limits of the class and of the
-// user. What it really does is recounted apart from how it decides (audit). Thread: any.
+// The batch system of a simulated day: waiting jobs start by priority and age, within the limits of class and user.
+// audit() recounts the result independently of the decisions. Thread: any.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ namespace pounce::policy_simulator {
 
 class BatchSystem {
  public:
-  // started: its workers shall come up. ended: they are gone.
-  using Told = std::function<void(const JobView&)>;
+  // started: starts the job's workers. ended: they are gone.
+  using OnJob = std::function<void(const JobView&)>;
   BatchSystem(const Site& site, const BatchRules& rules, Timeline& time, Day& day)
       : site_(site),
         rules_(rules),
@@ -30,7 +30,7 @@ class BatchSystem {
         free_gpus_(site.nodes, site.gpus_per_node),
         free_cpus_(site.nodes, site.cpus_per_node) {}
 
-  Result<JobIdentity> submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance, const Resources& asked, Told started, Told ended);
+  Result<JobIdentity> submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance, const Resources& resources, OnJob started, OnJob ended);
   void end(SlurmJobId job, JobEnd how);
   JobView view(SlurmJobId job) const;
   std::vector<JobView> jobs_of(std::uint32_t user) const;
@@ -42,7 +42,7 @@ class BatchSystem {
     std::uint32_t user = 0, priority = 0, node = 0;
     bool waited_for_jobs = false, waited_for_gpus = false;
     TimePoint started{};
-    Told on_start, on_end;
+    OnJob on_start, on_end;
   };
   struct Use {
     std::uint32_t jobs = 0, gpus = 0;
@@ -65,8 +65,8 @@ class BatchSystem {
   std::vector<std::uint32_t> free_gpus_, free_cpus_;
   std::map<SlurmJobId, Job> jobs_;
   std::map<std::uint32_t, std::set<SlurmJobId>> of_user_;
-  std::set<std::tuple<std::uint32_t, SlurmJobId>> line_;  // by priority (the highest first), then by age
-  std::map<Key, Use> use_;                                // by which it decides
+  std::set<std::tuple<std::uint32_t, SlurmJobId>> line_;  // by priority (highest first), then by age
+  std::map<Key, Use> use_;                                // used for decisions
   std::uint32_t next_id_ = 1;
   bool plan_under_way_ = false;
 };

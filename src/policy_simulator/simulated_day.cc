@@ -21,7 +21,7 @@ std::chrono::seconds part_of(std::vector<Duration>& waits, std::size_t percent) 
 
 }  // namespace
 
-// The day, and then as long as what was begun takes: afterwards nothing may be left.
+// Runs the day and then until all started work ends; afterwards nothing may be left.
 Day simulate(const Site& site, const BatchRules& rules) {
   Day day;
   Timeline time;

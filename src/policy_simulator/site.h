@@ -1,4 +1,4 @@
-// The site of a simulated day: its nodes, its classes with their limits, how many people there are. Values only.
+// The site of a simulated day: its nodes, its classes with their limits, its number of users. Values only.
 #pragma once
 
 #include <chrono>
@@ -18,12 +18,12 @@ struct ClassRule {
   std::uint32_t priority = 0;
 };
 
-// What the batch system decides by. A test replaces one to see that the check of the day finds the fault.
+// The rules of the batch system's decisions. A test replaces one to prove that the day's checks find the fault.
 struct BatchRules {
   virtual ~BatchRules() = default;
   virtual bool within_jobs(const ClassRule& limits, std::uint32_t jobs) const { return jobs <= limits.jobs_per_user.value_or(jobs); }
   virtual bool within_gpus(const ClassRule& limits, std::uint32_t gpus) const { return gpus <= limits.gpus_per_user.value_or(gpus); }
-  virtual bool ends(JobEnd) const { return true; }  // when its daemon cancels it, or its workers leave
+  virtual bool ends(JobEnd) const { return true; }  // after its daemon's cancel, or when its workers leave
 };
 
 struct Site {

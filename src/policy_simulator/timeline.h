@@ -1,4 +1,4 @@
-// Virtual time and chance: one queue of things to happen, one seeded generator. The same seed is the same life.
+// Virtual time and chance: one queue of events, one seeded generator. Equal seeds give equal runs.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Random {
 
   std::uint64_t word() { return engine_(); }
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(word() % bound); }
-  // Of a million, so that no floating point decides.
+  // Per million, to avoid floating point.
   bool chance(std::uint32_t per_million) { return below(1'000'000) < per_million; }
   Millis between(Millis least, Millis most) {
     return least + Millis(below(static_cast<std::uint32_t>((most - least).count() + 1)));
@@ -42,7 +42,7 @@ class Timeline {
   }
   void in(Duration wait, std::function<void()> happen) { at(now_ + wait, std::move(happen)); }
 
-  // False when there is nothing left before `end`.
+  // False if nothing is left before `end`.
   bool step(TimePoint end) {
     if (queue_.empty() || queue_.front().when > end) {
       now_ = end;
@@ -61,7 +61,8 @@ class Timeline {
     TimePoint when;
     std::uint64_t sequence;
     std::function<void()> happen;
-    bool operator<(const Entry& other) const { return std::pair(when, sequence) > std::pair(other.when, other.sequence); }  // the first on top
+    // The heap's top is the earliest entry.
+    bool operator<(const Entry& other) const { return std::pair(when, sequence) > std::pair(other.when, other.sequence); }
   };
 
   TimePoint now_ = TimePoint{} + 1000s;

@@ -6,11 +6,11 @@
 namespace pounce::policy_simulator {
 namespace {
 
-constexpr auto kBoot = 4s;  // of a worker's interpreter
+constexpr auto kBoot = 4s;  // start of a worker's interpreter
 constexpr WorkerIndex kFirst{0};
-constexpr std::uint32_t kImpatient = 100'000;  // of a million calls: taken back when they have waited for so long
+constexpr std::uint32_t kImpatient = 100'000;  // per million calls: withdrawn after waiting for kPatience
 constexpr auto kPatience = 20min;
-constexpr auto kQuiet = 15min;  // after the end of all work nothing may be left
+constexpr auto kQuiet = 15min;  // so long after all work nothing may be left
 
 
 template <class Id>
@@ -30,12 +30,12 @@ lease::Defaults times_of(const Site& site) {
   return times;
 }
 
-Resources asked_for(const ClassRule& one, std::uint32_t gpus, std::uint32_t cpus) {
-  Resources asked;
-  asked.class_name = one.name;
-  asked.gpus = std::min(gpus, one.gpus_per_user.value_or(gpus));
-  asked.cpus = cpus;
-  return asked;
+Resources resources_for(const ClassRule& one, std::uint32_t gpus, std::uint32_t cpus) {
+  Resources resources;
+  resources.class_name = one.name;
+  resources.gpus = std::min(gpus, one.gpus_per_user.value_or(gpus));
+  resources.cpus = cpus;
+  return resources;
 }
 
 }  // namespace
@@ -50,35 +50,36 @@ User::User(std::uint32_t number, const Site& site, Timeline& time, BatchSystem& 
 
 Millis User::drawn(Millis least, Millis most) { return random_.between(least, std::min(random_.between(least, most), random_.between(least, most))); }
 
-// People come at all hours: a day is long, and a cluster has no night.
+// Users begin at all hours, since a cluster has no night.
 void User::live(TimePoint end) {
   time_.in(random_.between(0ms, 2h), [this, end] { begin_something(end); });
 }
 
-// A third each: a notebook's cells, a series of many short jobs, a few long ones. Which class: one whose walltime fits.
+// Begins, a third each, a notebook's cells, a series of many short jobs, or a few long ones, sized to a class's
+// walltime.
 void User::begin_something(TimePoint end) {
   if (time_.now() >= end) return;
   const ClassRule& one = site_.classes[random_.below(static_cast<std::uint32_t>(site_.classes.size()))];
   const Millis walltime = one.walltime;
   const std::uint32_t gpus = one.gpus_per_user == 0u ? 0 : 1;
   switch (random_.below(3)) {
-    case 0:  // a notebook: one worker, cells between which its owner thinks
-      open(asked_for(one, gpus, 4), 5 + random_.below(30), 5s, std::min<Millis>(walltime / 4, 10min), 2min);
+    case 0:  // a notebook: one worker, and pauses between cells
+      open(resources_for(one, gpus, 4), 5 + random_.below(30), 5s, std::min<Millis>(walltime / 4, 10min), 2min);
       break;
-    case 1:  // a series: more jobs than may run at a time
+    case 1:  // a series: more jobs than may run at once
       for (std::uint32_t left = 2 + random_.below(30); left > 0; --left)
-        open(asked_for(one, random_.below(2) * gpus, 1), 1, 1min, std::min<Millis>(walltime / 2, 40min), 0ms);
+        open(resources_for(one, random_.below(2) * gpus, 1), 1, 1min, std::min<Millis>(walltime / 2, 40min), 0ms);
       break;
     default:  // long runs on several GPUs
       for (std::uint32_t left = 1 + random_.below(3); left > 0; --left)
-        open(asked_for(one, gpus * (1 + random_.below(2)), 8), 1, walltime / 20, std::min<Millis>(walltime * 9 / 10, 8h), 0ms);
+        open(resources_for(one, gpus * (1 + random_.below(2)), 8), 1, walltime / 20, std::min<Millis>(walltime * 9 / 10, 8h), 0ms);
   }
   time_.in(random_.between(1h, 8h), [this, end] { begin_something(end); });
 }
 
-void User::open(Resources asked, std::uint32_t calls, Millis shortest, Millis longest, Millis pause) {
+void User::open(Resources resources, std::uint32_t calls, Millis shortest, Millis longest, Millis pause) {
   const auto session = numbered<SessionId>(number_ + 1, ++sessions_);
-  works_[session] = Work{std::move(asked), calls, shortest, std::max(shortest, longest), pause, {}, false, false, 0, {}};
+  works_[session] = Work{std::move(resources), calls, shortest, std::max(shortest, longest), pause, {}, false, false, 0, {}};
   hear(lease::SessionOpened{session, true});
   call(session);
 }
@@ -90,7 +91,7 @@ User::Work* User::work(const SessionId& session) {
 
 void User::demand(const SessionId& session) {
   const Work& of = works_.at(session);
-  hear(lease::DemandChanged{session, {{RequestId{1}, of.asked, of.waits ? 1u : 0u, of.runs ? 1u : 0u, {}}}});
+  hear(lease::DemandChanged{session, {{RequestId{1}, of.resources, of.waits ? 1u : 0u, of.runs ? 1u : 0u, {}}}});
 }
 
 void User::beat(const LeaseId& lease, std::uint32_t running) {
@@ -103,7 +104,7 @@ void User::call(const SessionId& session) {
   if (of == nullptr) return;
   of->waits = true;
   of->since = time_.now();
-  ++day_.classes[of->asked.class_name].calls;
+  ++day_.classes[of->resources.class_name].calls;
   if (random_.chance(kImpatient)) time_.in(kPatience, [this, session, turn = of->turn] { withdraw(session, turn); });
   demand(session);
   if (of = work(session); of != nullptr && of->waits && workers_.contains(of->lease)) run(session, of->lease);
@@ -115,7 +116,7 @@ void User::run(const SessionId& session, const LeaseId& lease) {
   of->lease = lease;
   if (!of->waits) return;
   of->waits = false, of->runs = true;
-  waits_[of->asked.class_name].push_back(time_.now() - of->since);
+  waits_[of->resources.class_name].push_back(time_.now() - of->since);
   of->since = time_.now();
   time_.in(drawn(of->shortest, of->longest), [this, session, turn = ++of->turn] { finish(session, turn); });
   beat(lease, 1);
@@ -126,8 +127,8 @@ void User::finish(const SessionId& session, std::uint64_t turn) {
   Work* of = work(session);
   if (of == nullptr || !of->runs || of->turn != turn) return;
   of->runs = false;
-  ++day_.classes[of->asked.class_name].done;
-  day_.gpu_hours_busy += of->asked.gpus * std::chrono::duration<double, std::ratio<3600>>(time_.now() - of->since).count();
+  ++day_.classes[of->resources.class_name].done;
+  day_.gpu_hours_busy += of->resources.gpus * std::chrono::duration<double, std::ratio<3600>>(time_.now() - of->since).count();
   const bool last = --of->calls == 0;
   const Millis pause = last ? 0ms : drawn(1s, 2 * of->pause + 1s);
   beat(of->lease, 0);
@@ -139,7 +140,7 @@ void User::finish(const SessionId& session, std::uint64_t turn) {
 void User::withdraw(const SessionId& session, std::uint64_t turn) {
   Work* of = work(session);
   if (of == nullptr || !of->waits || of->turn != turn) return;
-  ++day_.classes[of->asked.class_name].withdrawn;
+  ++day_.classes[of->resources.class_name].withdrawn;
   close(session);
 }
 
@@ -152,7 +153,7 @@ void User::close(const SessionId& session) {
     });
 }
 
-// ---- their pounced, around the core ---------------------------------------------------------------------------------
+// ---- the user's pounced around the lease core --------------------------------------------------------------------
 
 void User::hear(const lease::Event& event) {
   events_.push_back(event);
@@ -202,7 +203,7 @@ void User::on(const lease::ReconcileJobs&) { hear(lease::ReconcileDone{slurm_.jo
 
 void User::on(const lease::TakeQueueSnapshot& order) { hear(lease::QueueSnapshotTaken{slurm_.look(order.jobs)}); }
 
-// Asked, it leaves at once if nothing runs there; told, at any rate.
+// With only_if_idle the worker ends only if nothing runs on it; otherwise it ends in any case.
 void User::on(const lease::EndWorker& order) {
   const auto worker = workers_.find(order.lease);
   if (worker == workers_.end()) return;
@@ -213,7 +214,7 @@ void User::on(const lease::EndWorker& order) {
 
 void User::on(const lease::GrantWorker& order) { run(order.session, order.lease); }
 
-// What ran there is lost, and its owner calls again.
+// The running call is lost, and its user calls again.
 void User::on(const lease::TellLeaseEnded& order) {
   if (order.error.context.contains("given_back")) ++day_.reclaimed_for_others;
   Work* of = work(order.session);
@@ -221,7 +222,7 @@ void User::on(const lease::TellLeaseEnded& order) {
   of->lease = LeaseId{};
   if (!of->runs) return;
   of->runs = false;
-  ++day_.classes[of->asked.class_name].lost;
+  ++day_.classes[of->resources.class_name].lost;
   time_.in(1s, [this, session = order.session] { call(session); });
   demand(order.session);
 }
@@ -229,7 +230,7 @@ void User::on(const lease::TellLeaseEnded& order) {
 void User::on(const lease::TellRequestFailed& order) {
   Work* of = work(order.session);
   if (of == nullptr) return;
-  ++day_.classes[of->asked.class_name].refused;
+  ++day_.classes[of->resources.class_name].refused;
   time_.in(0s, [this, session = order.session] { if (work(session) != nullptr) close(session); });
 }
 

@@ -1,5 +1,5 @@
-// One user of a simulated day: the lease core of their pounced, and what they do with it. Messages take no time here
-// (tests/simulator has the simulation in which they get lost). Thread: any.
+// One user of a simulated day: their pounced's lease core, and their use of it. Messages take no time here
+// (tests/simulator simulates lost messages). Thread: any.
 #pragma once
 
 #include <map>
@@ -15,24 +15,24 @@ class User {
  public:
   User(std::uint32_t number, const Site& site, Timeline& time, BatchSystem& slurm, Day& day,
          std::map<std::string, std::vector<Duration>>& waits);
-  void live(TimePoint end);  // until then they begin new work
+  void live(TimePoint end);  // begins new work until `end`
   void check_over();
 
  private:
-  // A kernel, or a script: one request, one call at a time.
+  // A kernel or a script: one request, one call at a time.
   struct Work {
-    Resources asked;
-    std::uint32_t calls = 1;  // still to come
-    Millis shortest{}, longest{}, pause{};  // of a call; between two
-    LeaseId lease;            // that serves it, and may be idle
+    Resources resources;
+    std::uint32_t calls = 1;  // remaining
+    Millis shortest{}, longest{}, pause{};  // of a call; pause: between two
+    LeaseId lease;            // serves it, and may be idle
     bool waits = false, runs = false;
-    std::uint64_t turn = 0;   // of the call under way: an end of an earlier one means nothing
+    std::uint64_t turn = 0;   // of the running call: ends of earlier calls are ignored
     TimePoint since{};
   };
 
-  Millis drawn(Millis least, Millis most);  // more often short than long
+  Millis drawn(Millis least, Millis most);  // biased to short times
   void begin_something(TimePoint end);
-  void open(Resources asked, std::uint32_t calls, Millis shortest, Millis longest, Millis pause);
+  void open(Resources resources, std::uint32_t calls, Millis shortest, Millis longest, Millis pause);
   void call(const SessionId& session);
   void run(const SessionId& session, const LeaseId& lease);
   void finish(const SessionId& session, std::uint64_t turn);
@@ -47,14 +47,14 @@ class User {
   void worker_up(const JobView& job);
   void worker_gone(const JobView& job);
   template <class T>
-  void on(const T&) {}  // orders that mean nothing here
+  void on(const T&) {}  // ignores other orders
   void on(const lease::SubmitJob& order);
   void on(const lease::CancelJob& order);
   void on(const lease::PollJobs& order);
   void on(const lease::ReconcileJobs& order);
   void on(const lease::TakeQueueSnapshot& order);
   void on(const lease::EndWorker& order);
-  void on(const lease::YieldSteps&) {}  // nobody here has such loops
+  void on(const lease::YieldSteps&) {}  // there are no such loops here
   void on(const lease::GrantWorker& order);
   void on(const lease::TellLeaseEnded& order);
   void on(const lease::TellRequestFailed& order);
@@ -70,7 +70,7 @@ class User {
   std::map<SessionId, Work> works_;
   std::map<LeaseId, SlurmJobId> workers_;
   std::uint64_t sessions_ = 0;
-  std::vector<lease::Event> events_;  // an order's answer is heard after the order's own event
+  std::vector<lease::Event> events_;  // an order's answer is handled after the event that caused it
   bool hearing_ = false;
   TimePoint armed_ = TimePoint::max();
 };

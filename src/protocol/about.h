@@ -1,4 +1,4 @@
-// What docs/protocol.md says of a message beside its fields. K kernel (client), D pounced, S supervisor, I interpreter,
+// A message's text in docs/protocol.md beside its fields. K kernel (client), D pounced, S supervisor, I interpreter,
 // P pouncectl. Thread: any (constants).
 #pragma once
 

@@ -93,7 +93,7 @@ struct Granted {
                  field("key", &Granted::key, "its public CURVE key, Z85"));
   }
 };
-// What the user reads while waiting. `state` is a word of docs/states.md's lease table.
+// The status that the user reads while waiting. `state` is a word of docs/states.md's lease table.
 struct LeaseStatus {
   static constexpr char kType[] = "lease_status";
   static constexpr About kAbout{"D → K", "",
@@ -107,7 +107,7 @@ struct LeaseStatus {
   std::string node, devices;  // "g1", "gpu:a100:1(IDX:0)", or "CPU standing in"
   std::int64_t end_time_s = 0;
   std::string class_name;
-  model::QueueWait wait;  // of a queued one
+  model::QueueWait wait;  // for a queued job
   std::string reason{};
 
   static constexpr auto fields() {

@@ -14,7 +14,7 @@ namespace pounce::protocol {
 std::string encode(const Header& header);
 Result<Header> decode(std::string_view bytes, std::size_t limit);
 
-// The same without the short way of task and outcome (hot_headers.h): what that is held to.
+// The same without the fast path for task and outcome (hot_headers.h), as the reference for it.
 std::string encode_generally(const Header& header);
 Result<Header> decode_generally(std::string_view bytes);
 

@@ -1,5 +1,5 @@
-// A function that is a command line: what travels where a pickle would, so that a client needs no Python
-// (docs/protocol.md, "Commands"). Implemented in codec.cc, the only file that knows JSON. Thread: any (values).
+// A function that is a command line. It travels in place of a pickle, so a client needs no Python (docs/protocol.md,
+// "Commands"). Implemented in codec.cc, the only file that knows JSON. Thread: any (values).
 #pragma once
 
 #include <string>

@@ -90,7 +90,7 @@ struct DetachedRow {
   std::int64_t submit_time_s = 0, end_time_s = 0;
   Error error;
   std::string class_name{};
-  model::QueueWait wait{};  // of its job while that is queued
+  model::QueueWait wait{};  // for its job while the job is queued
   std::string reason{};
 
   static constexpr auto fields() {

@@ -1,5 +1,5 @@
-// What pounced remembers of a detached task on disk: `record` in the task's folder, 0600, written by rename. It holds what is
-// needed to have the task run, and what became of it; never what it computes with. Thread: any (values).
+// What pounced keeps of a detached task on disk: `record` in the task's folder, 0600, written by rename. It holds
+// what is needed to run the task, and its outcome; never its data. Thread: any (values).
 #pragma once
 
 #include <cstdint>

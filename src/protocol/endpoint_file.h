@@ -1,5 +1,5 @@
-// What pounced publishes about itself in its state folder (docs/architecture.md, "Names and places"), for clients and
-// supervisors that look for it after a restart. Everything in it is public. Thread: any (values).
+// The file in the state folder in which pounced publishes its endpoint (docs/architecture.md, "Names and places"),
+// for clients and supervisors that look for it after a restart. Everything in it is public. Thread: any (values).
 #pragma once
 
 #include <cstdint>
@@ -44,15 +44,15 @@ struct EndpointFile {
   }
 };
 
-// The file has two lines: this statement, and a seal (identity/proof.h) by which a worker that knew another daemon sees
-// that this one is of the same user.
+// The file has two lines: this statement and a seal (identity/proof.h). The seal shows a worker that knew another
+// daemon that this one is of the same user.
 struct EndpointLines {
   std::string_view statement, seal;
 };
 EndpointLines lines_of(std::string_view text);
 
-// The statement: JSON without a newline. Decoding takes the whole file too. Implemented in codec.cc, the only file that
-// knows JSON.
+// The statement is JSON without a newline. Decoding also accepts the whole file. Implemented in codec.cc, the only
+// file that knows JSON.
 std::string encode_endpoint_file(const EndpointFile& file);
 Result<EndpointFile> decode_endpoint_file(std::string_view text);
 

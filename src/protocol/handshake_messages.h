@@ -1,4 +1,4 @@
-// What is said at the handshake endpoint (docs/protocol.md). Part of messages.h. Thread: any (values).
+// The messages at the handshake endpoint (docs/protocol.md). Part of messages.h. Thread: any (values).
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace pounce::protocol {
 
-// ---- handshake endpoint: the only thing a stranger may say, and the two answers ---------------------------------------------
+// ---- handshake endpoint: the only message from an untrusted peer, and the two answers -----------------------------
 
 enum class Role : std::uint8_t { kClient, kWorker };
 constexpr auto words(Role) { return words_of<Role>({"client", "worker"}); }
-// How the speaker shows that it is the daemon's own user. kPeer: the kernel vouches on ipc://.
+// How the speaker proves that it belongs to the daemon's own user. kPeer: the kernel vouches on ipc://.
 enum class Proof : std::uint8_t { kPeer, kMunge, kKeyFile };
 constexpr auto words(Proof) { return words_of<Proof>({"peer", "munge", "key_file"}); }
 

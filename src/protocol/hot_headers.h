@@ -1,6 +1,6 @@
-// The headers of a short call's way there and back (task, outcome, ack), written and read without building a JSON document
-// (plain_writer.h). The bytes are those of the general codec. Whatever is not of the plain form is left to it: both answer
-// nullopt then. Thread: any.
+// The headers of a short call (task, outcome, ack), written and read without building a JSON document
+// (plain_writer.h). The bytes are the same as the general codec's. Both functions return nullopt for anything that is
+// not in plain form; the general codec then handles it. Thread: any.
 #pragma once
 
 #include <optional>

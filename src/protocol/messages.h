@@ -1,6 +1,6 @@
-// Every message of protocol version 2 as a struct (docs/protocol.md is the specification). A message is one JSON header
-// frame, made from one of these by its table, and binary payload frames. Wire structs are separate from the core's events:
-// the shells translate. Thread: any (values).
+// Every message of protocol version 2 as a struct (docs/protocol.md is the specification). A message is one JSON
+// header frame, made from one of these by its table, and binary payload frames. Wire structs are separate from the
+// core's events: the shells translate. Thread: any (values).
 #pragma once
 
 #include <variant>

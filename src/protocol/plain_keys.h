@@ -1,5 +1,5 @@
-// The names of a value's entries in the order of JSON objects, and the texts before them, made when it is compiled: what
-// plain_writer.h and plain_reader.h share. Thread: any (constants).
+// The names of a value's entries in the order of JSON objects, and the text before each, computed at compile time:
+// shared by plain_writer.h and plain_reader.h. Thread: any (constants).
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace pounce::protocol {
 
 namespace plain {
 
-// A message's own entries stand among its fields: its type and the protocol's version.
+// A message's own entries, its type and the protocol's version, are sorted among its fields.
 template <class T>
 concept IsMessage = HasFields<T> && requires { T::kType; };
 
@@ -27,7 +27,7 @@ constexpr auto names() {
   return all;
 }
 
-// Places in names(), in the order of JSON objects.
+// Indices into names(), in the order of JSON objects.
 template <HasFields T>
 constexpr auto sorted() {
   constexpr auto kNames = names<T>();
@@ -52,7 +52,7 @@ inline constexpr auto kKey = key<T, kPlace>();
 
 constexpr bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
 
-// do_it.operator()<kPlace>() for each entry in order, while it answers true.
+// Calls do_it.operator()<kPlace>() for each entry in order, while it returns true.
 template <HasFields T, class Do>
 bool in_order(Do&& do_it) {
   return [&]<std::size_t... kAt>(std::index_sequence<kAt...>) {

@@ -1,5 +1,5 @@
-// The other way round (plain_writer.h): what has escapes, spaces or another order is declined, and goes the general way.
-// Thread: any.
+// The inverse of plain_writer.h. It declines text with escapes, spaces or another order, which the general codec then
+// reads. Thread: any.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace pounce::protocol {
 
-// Into a value as it was made. Each step answers whether the text went on as expected.
+// Reads into a default value. Each step returns whether the text was as expected.
 class PlainReader {
  public:
   explicit PlainReader(std::string_view text) : rest_(text) {}
@@ -56,7 +56,7 @@ class PlainReader {
   bool number(Number& value) {
     const char* const end = rest_.data() + rest_.size();
     const auto [stop, error] = std::from_chars(rest_.data(), end, value);
-    // 1.5 and 1e9 are numbers too, but not of this form: the next raw() finds out. 007 is none in JSON.
+    // 1.5 and 1e9 are numbers too, but not in this form: the next raw() rejects them. 007 is not a JSON number.
     if (error != std::errc() || (stop - rest_.data() > 1 && (rest_[0] == '0' || rest_.starts_with("-0")))) return false;
     rest_.remove_prefix(static_cast<std::size_t>(stop - rest_.data()));
     return true;
@@ -81,7 +81,7 @@ class PlainReader {
     return known.has_value();
   }
 
-  // The key, or no key where it may be left out.
+  // Reads the key and its value, or nothing if the field may be left out.
   template <std::size_t kPlace, HasFields T>
   bool entry(T& value, bool& first) {
     constexpr const auto& kKey = plain::kKey<T, kPlace>;
@@ -136,7 +136,7 @@ class PlainReader {
     } while (raw(","));
     return raw("]");
   }
-  // In order, so none twice.
+  // Keys in order, so none occurs twice.
   template <class T>
   bool get(std::map<std::string, T>& values) {
     if (!raw("{")) return false;
@@ -149,7 +149,7 @@ class PlainReader {
     return raw("}");
   }
 
-  static constexpr int kDeepest = 8;  // a value may hold its own kind (Cause): the general reader says how deep
+  static constexpr int kDeepest = 8;  // a value may hold its own kind (Cause); the general reader has the actual bound
 
   std::string_view rest_;
   int depth_ = 0;

@@ -1,6 +1,6 @@
-// A value to the text of its JSON without building a document, which costs more than everything else this side of ZeroMQ does
-// for a short call. From the same tables as model/json.h, so the bytes are the same. A text that needs escapes is declined:
-// each step answers whether it could be written. Thread: any.
+// Writes a value as JSON text without building a document, which costs more than all our other work on a short call.
+// It uses the same tables as model/json.h, so the bytes are the same. It declines text that needs escapes: each step
+// returns whether it could write. Thread: any.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class PlainWriter {
     const std::size_t start = text_.size();
     const bool whole = plain::in_order<T>([&]<std::size_t kPlace> { return entry<kPlace>(value); });
     if (text_.size() == start) text_ += '{';
-    text_[start] = '{';  // where the first entry's comma is
+    text_[start] = '{';  // in place of the first entry's comma
     text_ += '}';
     return whole;
   }

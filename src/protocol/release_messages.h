@@ -1,4 +1,4 @@
-// A user asks for leases back: what pouncectl says on the control channel, and what it is answered. Thread: any (values).
+// A user releases leases: pouncectl's messages on the control channel, and their answers. Thread: any (values).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace pounce::protocol {
 
-// kWhenIdle: its tasks come first. kNow: they end with lease_ended. kCancel: they end with job_cancelled, and are not
-// run again.
+// kWhenIdle: after its tasks. kNow: its tasks end with lease_ended. kCancel: its tasks end with job_cancelled and are
+// not run again.
 enum class ReleaseHow : std::uint8_t { kWhenIdle, kNow, kCancel };
 constexpr auto words(ReleaseHow) { return words_of<ReleaseHow>({"when_idle", "now", "cancel"}); }
 

@@ -15,7 +15,7 @@
 
 namespace pounce::protocol {
 
-// How far a transfer had come when its connection was lost: what is there is not sent again.
+// How far a transfer had come when its connection was lost: what has arrived is not sent again.
 struct Reached {
   std::string of;
   std::uint32_t buffer = 0;
@@ -51,7 +51,7 @@ struct Attach {
                  field("several", &Attach::several, "the client reads `several`").only_if_set());
   }
 };
-// Small messages, one behind the other as if each had come by itself. None of them is an Attach or a Several.
+// Several small messages, handled in order as if each had come by itself. None of them is an Attach or a Several.
 struct Several {
   static constexpr char kType[] = "several";
   static constexpr About kAbout{"K → I, I → K", "the messages, §6.2",
@@ -118,7 +118,7 @@ struct Object {
                  field("device", &Object::device, "where the buffers are to lie there, and not the pickle: `cuda`, `cuda:1`, `host`; it is whole when they do").only_if_set());
   }
 };
-// One worker is a source for another (docs/protocol.md §12).
+// Makes one worker a source for another (docs/protocol.md §12).
 struct Serve {
   static constexpr char kType[] = "serve";
   static constexpr About kAbout{"K → I, I → K, I → I", "to the worker, without `over`: keys, as in `attached`",
@@ -158,7 +158,7 @@ struct Chunk {
                  field("offset", &Chunk::offset));
   }
 };
-// A question of the bulk lane; the answer is the Chunk that begins there.
+// A request on the bulk lane; the answer is the Chunk that begins there.
 struct Fetch {
   static constexpr char kType[] = "fetch";
   static constexpr About kAbout{"K → I, I → K", "", "on the bulk lane only (§12): answered with one `chunk` of that size, in the order of the questions"};
@@ -230,8 +230,8 @@ struct Output {
                  field("stream", &Output::stream));
   }
 };
-// Inline go the leading buffers under kInlineBytes; from the first larger one on, all follow as Chunks, so that the
-// inline ones and then `buffers` are the pickle's order.
+// The leading buffers under kInlineBytes go inline; from the first larger one on, all follow as Chunks. So the inline
+// buffers and then `buffers` are in the pickle's order.
 struct Outcome {
   static constexpr char kType[] = "outcome";
   static constexpr About kAbout{"I → K", "pickle, then the leading small buffers",
@@ -239,7 +239,7 @@ struct Outcome {
                                "or empty, `error` says it in words"};
   TaskId task;
   bool ok = false;
-  std::optional<Error> error;  // of one that is not ok
+  std::optional<Error> error;  // set if not ok
   std::vector<std::uint64_t> buffers, places;
   bool pickle_follows = false, fetched = false;
   std::optional<Reached> from;
@@ -270,7 +270,8 @@ struct Ack {
                                            "`not_fetched` where it cannot").only_if_set());
   }
 };
-// The name of the object that a task's result is, where it is kept as one: no other task's, and nobody has to hash it.
+// The name of a task's result when it is kept as an object: unique to the task, and computed without hashing the
+// data.
 inline ObjectId object_of(const TaskId& task) { return ObjectId::from_hex(task.hex()).value_or(ObjectId()); }
 struct Query {
   static constexpr char kType[] = "query";

@@ -69,10 +69,11 @@ struct InterpreterDown {
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
-  // kWorkerCrashed | kOutOfMemory | kCancelled | kLeaseEnded (it left idle, which is no accident). context: node, signal or exit_code (numbers), signal_name, last_lines, and what the
-  // supervisor read in the page it shares with the interpreter, which outlives any crash: `running`, the id of the task
-  // that ran then (or empty), and `started`, the ids (comma-separated) of all that were started and not acknowledged.
-  // A task sent to this epoch and not named in `started` never started. No `started` key: not known, be careful.
+  // kWorkerCrashed | kOutOfMemory | kCancelled | kLeaseEnded (it left while idle, which is no failure). context:
+  // node, signal or exit_code (numbers), signal_name, last_lines, and what the supervisor read in the page that it
+  // shares with the interpreter and that outlives any crash: `running`, the id of the task that ran then (or empty),
+  // and `started`, the ids (comma-separated) of all tasks that were started and not acknowledged. A task sent to this
+  // epoch and not named in `started` never started. Without a `started` key nothing is known about that.
   Error error;
   bool restarting = true;
 
@@ -189,7 +190,8 @@ struct EndWorker {
   }
 };
 
-// ---- supervisor and interpreter: an inherited socketpair, length-prefixed headers; also admit, dismiss, walltime, yield_steps, end_worker
+// ---- supervisor and interpreter: an inherited socketpair, length-prefixed headers -----------------------------
+// Also admit, dismiss, walltime, yield_steps and end_worker.
 
 struct Ready {
   static constexpr char kType[] = "ready";

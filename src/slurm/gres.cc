@@ -6,7 +6,7 @@
 namespace pounce::slurm {
 namespace {
 
-// Commas stand inside parentheses too.
+// Commas also occur inside parentheses.
 std::string without_parentheses(std::string_view text) {
   std::string bare;
   int depth = 0;

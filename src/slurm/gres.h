@@ -8,7 +8,7 @@
 
 namespace pounce::slurm {
 
-// Counts by type; the type is empty where the site names none. Other things than GPUs are left out.
+// Counts by type; the type is empty if the site names none. Ignores everything but GPUs.
 std::map<std::string, std::uint32_t> gpus_of(std::string_view gres);
 
 }  // namespace pounce::slurm

@@ -14,7 +14,7 @@
 namespace pounce::slurm {
 namespace {
 
-constexpr int kRequestFd = 3;  // where the helper finds its socket
+constexpr int kRequestFd = 3;  // the helper's socket
 constexpr std::size_t kErrorsKept = 16 * 1024;
 constexpr int kWritePatienceMs = 1000;
 
@@ -46,7 +46,7 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::vector<st
   auto requests = make_socket_pair(), errors = make_socket_pair();  // ours, the helper's
   if (!requests || !errors)
     return failure(ErrorCode::kOutcomeUnknown, std::string("no socketpair: ") + std::strerror(errno));
-  // What libslurm prints beyond the socket's buffer is lost, rather than libslurm waiting for us to read it.
+  // libslurm must not wait for us to read: what it prints beyond the socket's buffer is lost.
   ::fcntl(errors->writer.get(), F_SETFL, O_NONBLOCK);
   Program program{.command = command};
   program.environment = environment;

@@ -19,16 +19,16 @@ class HelperProcess {
  public:
   static Result<std::unique_ptr<HelperProcess>> start(const std::vector<std::string>& command,
                                                       const std::map<std::string, std::string>& environment);
-  ~HelperProcess();  // ends it and waits for it: it holds nothing that could be lost
+  ~HelperProcess();  // kills the process and waits for it: it holds nothing that could be lost
 
   int fd() const { return socket_.get(); }
   pid_t pid() const { return pid_; }
-  // All or nothing that counts: false means that the helper cannot have taken the record. It is given a second to read.
+  // False means that the helper cannot have taken the record. It gets a second to read.
   bool write(std::string_view bytes);
-  // What has arrived, without waiting. closed: it is gone.
+  // Returns what has arrived, without waiting. closed: the helper is gone.
   std::string read(bool& closed);
   std::string take_stderr();   // all that libslurm has printed since the last call
-  std::string how_it_ended();  // "exit code 1", "signal 9"; once, after read() said closed: ends it for certain
+  std::string how_it_ended();  // "exit code 1", "signal 9"; call once after read() set closed; kills the process first
 
  private:
   HelperProcess(pid_t pid, UniqueFd socket, UniqueFd errors);

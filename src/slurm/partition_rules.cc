@@ -25,7 +25,7 @@ std::string others(const std::vector<PartitionRules>& all, List allowed, List de
   return open.empty() ? "no partition takes it" : "those that take it: " + joined(open);
 }
 
-// "partition gpu takes QoS day, night alone": or what it does not take.
+// "partition gpu takes QoS day, night alone", or what the partition does not take.
 std::string rule(const PartitionRules& one, List allowed, List denied, const std::string& things) {
   const std::string partition = "partition " + one.name;
   if (!(one.*allowed).empty()) return partition + " takes " + things + " " + joined(one.*allowed) + " alone";
@@ -34,29 +34,29 @@ std::string rule(const PartitionRules& one, List allowed, List denied, const std
 
 }  // namespace
 
-std::optional<Error> partition_refusal(Refused about, const std::vector<PartitionRules>& all, const AskedOfPartition& asked) {
-  const auto found = std::ranges::find(all, asked.partition, &PartitionRules::name);
+std::optional<Error> partition_refusal(Refused about, const std::vector<PartitionRules>& all, const PartitionRequest& request) {
+  const auto found = std::ranges::find(all, request.partition, &PartitionRules::name);
   if (about == Refused::kName) {
     if (found != all.end() || all.empty()) return std::nullopt;
-    return refusal("there is no partition '" + asked.partition + "'; the partitions are " + joined(all, ", ", &PartitionRules::name),
+    return refusal("there is no partition '" + request.partition + "'; the partitions are " + joined(all, ", ", &PartitionRules::name),
                    "The site's policy names it for this class (classes.*.partition): tell the admin.");
   }
   if (found == all.end()) return std::nullopt;
-  if (about == Refused::kQos && !lets_in(*found, &PartitionRules::qos, &PartitionRules::not_qos, asked.qos))
-    return refusal(rule(*found, &PartitionRules::qos, &PartitionRules::not_qos, "QoS") + "; asked for: " + asked.class_words + "; " +
-                       others(all, &PartitionRules::qos, &PartitionRules::not_qos, asked.qos),
+  if (about == Refused::kQos && !lets_in(*found, &PartitionRules::qos, &PartitionRules::not_qos, request.qos))
+    return refusal(rule(*found, &PartitionRules::qos, &PartitionRules::not_qos, "QoS") + "; asked for: " + request.class_words + "; " +
+                       others(all, &PartitionRules::qos, &PartitionRules::not_qos, request.qos),
                    "Name a class that this partition takes, or a class with another partition.");
-  if (about == Refused::kAccount && !lets_in(*found, &PartitionRules::accounts, &PartitionRules::not_accounts, asked.account))
+  if (about == Refused::kAccount && !lets_in(*found, &PartitionRules::accounts, &PartitionRules::not_accounts, request.account))
     return refusal(rule(*found, &PartitionRules::accounts, &PartitionRules::not_accounts, "accounts") + "; asked for: account '" +
-                       asked.account + "'; " + others(all, &PartitionRules::accounts, &PartitionRules::not_accounts, asked.account),
+                       request.account + "'; " + others(all, &PartitionRules::accounts, &PartitionRules::not_accounts, request.account),
                    "Name an account of yours that it takes (account=, or --account in a cell), or a class with another partition.");
   if (about == Refused::kGroup && !found->groups.empty())
     return refusal("partition " + found->name + " takes members of " + joined(found->groups) + " alone, and you are none of them",
                    "Name a class with another partition, or ask the admin.");
-  if (about == Refused::kTime && found->most_minutes > 0 && asked.minutes > found->most_minutes)
+  if (about == Refused::kTime && found->most_minutes > 0 && request.minutes > found->most_minutes)
     return Error{ErrorCode::kUnsatisfiable,
                  "partition " + found->name + " gives at most " + std::to_string(found->most_minutes) + " minutes; asked for: " +
-                     std::to_string(asked.minutes) + " minutes",
+                     std::to_string(request.minutes) + " minutes",
                  "Ask for less time, or for a class with another partition.", {}};
   return std::nullopt;
 }

@@ -1,6 +1,6 @@
-// What pounced and pouncectl ask of pounce-slurm, each a struct with its answer. To add a question: its struct here, in the
-// list at the end; its `answer()` in a file of daemon/pounce-slurm, where main.cc finds it; and whoever asks it, by
-// Launcher::ask in pounced, by ask_slurm in pouncectl. Values. Thread: any.
+// The questions from pounced and pouncectl to pounce-slurm, each a struct with the type of its answer. To add one:
+// its struct here and in the list at the end; its `answer()` in a file of daemon/pounce-slurm, where main.cc finds
+// it; and a caller, Launcher::ask in pounced or ask_slurm in pouncectl. Values. Thread: any.
 #pragma once
 
 #include <any>
@@ -21,14 +21,14 @@
 
 namespace pounce::slurm {
 
-struct Done {  // the answer of a deed that has nothing else to tell
+struct Done {  // the answer of a mutation that returns nothing else
   static constexpr auto fields() { return table(); }
 };
 
-// kDeed: it changes something, so that without an answer it is not known whether it was done.
-// kAdmin: for `pounce-slurm --admin` only, and nothing else is.
+// kMutation: the question changes something, so without an answer its outcome is unknown. kAdmin: only `pounce-slurm
+// --admin` answers it, and answers nothing else.
 
-struct AskVersion {  // of the libslurm loaded: "libslurm.so.38 (22.05.8)"
+struct AskVersion {  // the loaded libslurm: "libslurm.so.38 (22.05.8)"
   using Answer = std::string;
   static constexpr char kName[] = "version";
   static constexpr auto fields() { return table(); }
@@ -43,15 +43,15 @@ struct AskFacts {
 struct Submit {
   using Answer = JobIdentity;
   static constexpr char kName[] = "submit";
-  static constexpr bool kDeed = true;
+  static constexpr bool kMutation = true;
   JobSpec spec;
   static constexpr auto fields() { return table(field("spec", &Submit::spec)); }
   friend Result<Answer> answer(const Submit&);
 };
-struct Cancel {  // a job that is gone counts as cancelled
+struct Cancel {  // a job that is gone already counts as cancelled
   using Answer = Done;
   static constexpr char kName[] = "cancel";
-  static constexpr bool kDeed = true;
+  static constexpr bool kMutation = true;
   JobIdentity job;
   static constexpr auto fields() { return table(field("job", &Cancel::job)); }
   friend Result<Answer> answer(const Cancel&);
@@ -59,28 +59,29 @@ struct Cancel {  // a job that is gone counts as cancelled
 struct Note {
   using Answer = Done;
   static constexpr char kName[] = "note";
-  static constexpr bool kDeed = true;
+  static constexpr bool kMutation = true;
   JobIdentity job;
-  std::string comment;  // the job's from now on
+  std::string comment;  // replaces the job's comment
   static constexpr auto fields() { return table(field("job", &Note::job), field("comment", &Note::comment)); }
   friend Result<Answer> answer(const Note&);
 };
-struct Poll {  // a view for each, those that slurmctld has forgotten last
+struct Poll {  // a view for each job; those that slurmctld has forgotten come last
   using Answer = std::vector<JobView>;
   static constexpr char kName[] = "poll";
   std::vector<JobIdentity> jobs;
-  std::vector<SlurmJobId> unheard{};  // no worker of these has spoken: one that was cancelled had perhaps never been started
+  // Jobs without a message from a worker: if cancelled, such a job may never have started.
+  std::vector<SlurmJobId> unheard{};
   static constexpr auto fields() { return table(field("jobs", &Poll::jobs), field("unheard", &Poll::unheard)); }
   friend Result<Answer> answer(const Poll&);
 };
-struct Reconcile {  // all that slurmctld still shows with the tag of this instance, ended ones too
+struct Reconcile {  // all jobs that slurmctld still shows with this instance's tag, including ended ones
   using Answer = std::vector<JobView>;
   static constexpr char kName[] = "reconcile";
   InstanceId instance;
   static constexpr auto fields() { return table(field("instance", &Reconcile::instance)); }
   friend Result<Answer> answer(const Reconcile&);
 };
-struct AskQueue {  // what squeue would show of this user's jobs that carry a tag of any instance
+struct AskQueue {  // this user's jobs in squeue that carry a tag of any instance
   using Answer = std::vector<JobView>;
   static constexpr char kName[] = "queue";
   static constexpr auto fields() { return table(); }
@@ -95,11 +96,11 @@ struct AskClasses {
 struct AskClusterSnapshot {
   using Answer = ClusterSnapshot;
   static constexpr char kName[] = "cluster_snapshot";
-  std::string not_nodes;  // "g[1-3]", to be told as names
+  std::string not_nodes;  // "g[1-3]", to be expanded to names
   static constexpr auto fields() { return table(field("not_nodes", &AskClusterSnapshot::not_nodes)); }
   friend Result<Answer> answer(const AskClusterSnapshot&);
 };
-struct AskQueueSnapshot {  // who waits for room, and what these jobs hold
+struct AskQueueSnapshot {  // the jobs that wait for room, and what these jobs hold
   using Answer = QueueSnapshot;
   static constexpr char kName[] = "waiting";
   std::vector<JobIdentity> jobs;
@@ -113,15 +114,15 @@ struct ReadQos {
   static constexpr auto fields() { return table(); }
   friend Result<Answer> answer(const ReadQos&);
 };
-struct WriteQos {  // makes those that are not there, changes those that are; answers what there is then
+struct WriteQos {  // creates missing ones, changes existing ones; answers the state afterwards
   using Answer = QosFacts;
   static constexpr char kName[] = "write_qos";
-  static constexpr bool kAdmin = true, kDeed = true;
+  static constexpr bool kAdmin = true, kMutation = true;
   std::vector<Qos> qos;
   static constexpr auto fields() { return table(field("qos", &WriteQos::qos)); }
   friend Result<Answer> answer(const WriteQos&);
 };
-struct AskAllocations {  // everybody's jobs that wait or run
+struct AskAllocations {  // all users' jobs that wait or run
   using Answer = Allocations;
   static constexpr char kName[] = "allocations";
   static constexpr bool kAdmin = true;
@@ -140,24 +141,24 @@ struct AskUsage {  // what was held since then, from slurmdbd
 using Question = std::variant<AskVersion, AskFacts, Submit, Cancel, Note, Poll, Reconcile, AskQueue, AskClasses, AskClusterSnapshot, AskQueueSnapshot,
                               ReadQos, WriteQos, AskAllocations, AskUsage>;
 
-// What takes any answer for one who takes that of an Asked.
-template <class Asked>
-std::function<void(Result<std::any>)> any_for(std::function<void(Result<typename Asked::Answer>)> reply) {
+// Wraps the reply to one type of question as a reply that takes any answer.
+template <class QuestionType>
+std::function<void(Result<std::any>)> any_for(std::function<void(Result<typename QuestionType::Answer>)> reply) {
   return [reply = std::move(reply)](Result<std::any> answer) {
-    reply(std::move(answer).map([](std::any&& value) { return std::any_cast<typename Asked::Answer>(std::move(value)); }));
+    reply(std::move(answer).map([](std::any&& value) { return std::any_cast<typename QuestionType::Answer>(std::move(value)); }));
   };
 }
 
-template <class Asked>
-inline constexpr bool kIsDeed = requires { requires Asked::kDeed; };
-template <class Asked>
-inline constexpr bool kIsAdmins = requires { requires Asked::kAdmin; };
+template <class QuestionType>
+inline constexpr bool kIsMutation = requires { requires QuestionType::kMutation; };
+template <class QuestionType>
+inline constexpr bool kIsAdmins = requires { requires QuestionType::kAdmin; };
 
-inline bool is_deed(const Question& question) {
-  return std::visit([]<class Asked>(const Asked&) { return kIsDeed<Asked>; }, question);
+inline bool is_mutation(const Question& question) {
+  return std::visit([]<class QuestionType>(const QuestionType&) { return kIsMutation<QuestionType>; }, question);
 }
 inline bool is_admins(const Question& question) {
-  return std::visit([]<class Asked>(const Asked&) { return kIsAdmins<Asked>; }, question);
+  return std::visit([]<class QuestionType>(const QuestionType&) { return kIsAdmins<QuestionType>; }, question);
 }
 
 }  // namespace pounce::slurm

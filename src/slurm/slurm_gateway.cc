@@ -16,16 +16,16 @@ namespace {
 
 using Finish = SlurmGateway::Reply<std::any>;
 
-// Pause before the next start when helpers die in a row; the first death may be an accident and costs nothing.
+// Pause before the next start when helpers die in a row. The first death may be an accident and causes no pause.
 constexpr std::chrono::milliseconds kFirstPause{500}, kLongestPause{30000};
-constexpr std::size_t kQuoted = 600;  // of what libslurm printed, in the sentence for the user
+constexpr std::size_t kQuoted = 600;  // characters of libslurm's output in the message for the user
 
 struct Pending {
   Request request;
   Finish finish;
   bool sent = false;
   TimePoint deadline;            // when sent
-  std::optional<Error> verdict;  // could not be sent: told at the next on_time()
+  std::optional<Error> verdict;  // set if it could not be sent; reported at the next on_time()
 };
 
 // "pounce-slurm: error: a\npounce-slurm: fatal: b" -> "a; b"
@@ -38,12 +38,13 @@ std::string in_one_line(std::string printed) {
   return line.substr(0, kQuoted);
 }
 
-// libslurm's words for a slurmctld that is more than two major releases newer: its code is that of a script's refusal.
+// libslurm's message about a slurmctld that is more than two major releases newer. Its error code is also that of a
+// script's refusal.
 bool speaks_another_protocol(const std::string& printed) {
   return printed.find("Incompatible versions of client and server code") != std::string::npos;
 }
 
-// libslurm says the decisive word on standard error only: which limit, which key of slurm.conf (gotchas S4).
+// libslurm prints the decisive detail on standard error only: which limit, which key of slurm.conf (gotchas S4).
 Error with_stderr(Error error, const std::string& printed) {
   if (printed.empty()) return error;
   error.context["stderr"] = printed;
@@ -55,18 +56,18 @@ Error with_stderr(Error error, const std::string& printed) {
   }
   if (error.code == ErrorCode::kRejected || error.code == ErrorCode::kSlurmConfig)
     error.text += ": " + in_one_line(printed);
-  else if (error.code == ErrorCode::kUnsatisfiable)  // a rule of the site's (job_submit.lua) may refuse with the same number
+  else if (error.code == ErrorCode::kUnsatisfiable)  // a site rule (job_submit.lua) may use the same number
     error.text += "; Slurm says: " + in_one_line(printed);
   return error;
 }
 
-// Of a question nothing is lost; of a deed it is not known whether it was done.
+// A lost query changed nothing. A lost mutation may or may not have been applied.
 ErrorCode code_of_loss(const Question& question) {
-  return is_deed(question) ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
+  return is_mutation(question) ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
 }
 
-// What the dynamic linker prints, always in English, where the library that it was linked to is gone: "…: error while loading
-// shared libraries: libslurm.so.38: cannot open shared object file …". Nothing of the program has run then.
+// Returns the missing library if the dynamic linker could not load one. It prints, always in English: "…: error while
+// loading shared libraries: libslurm.so.38: cannot open shared object file …". Then nothing of the program has run.
 std::string library_that_is_gone(const std::string& printed) {
   constexpr std::string_view kWords = "error while loading shared libraries: ";
   const auto at = printed.find(kWords);
@@ -99,10 +100,10 @@ struct SlurmGateway::Impl {
   GatewayOptions options;
   std::unique_ptr<HelperProcess> helper;
   protocol::RecordReader reader{kRecordBytes};
-  std::deque<Pending> queue;  // the front one is under way: the helper does one thing at a time
+  std::deque<Pending> queue;  // the front one is under way: the helper answers one request at a time
   std::uint64_t next_id = 1, helpers_started = 0;
   int losses = 0;        // since the last answer
-  TimePoint not_before;  // no helper is started earlier
+  TimePoint not_before;  // start no helper earlier
 };
 
 void SlurmGateway::Impl::ask(Question question, Finish finish) {
@@ -125,8 +126,8 @@ Result<void> SlurmGateway::Impl::ensure_helper() {
   return {};
 }
 
-// Requests leave one at a time, so that a helper's death leaves at most one outcome unknown. A helper that cannot take
-// the record was dead before: nothing has happened yet, so another one gets it.
+// Requests are sent one at a time, so that a helper's death leaves at most one outcome unknown. If a helper cannot
+// take the record, it had died before: nothing has happened yet, so another helper gets it.
 void SlurmGateway::Impl::send_front(TimePoint now) {
   if (queue.empty() || queue.front().sent || queue.front().verdict || now < not_before) return;
   Pending& pending = queue.front();
@@ -187,7 +188,7 @@ void SlurmGateway::Impl::note_loss(TimePoint now) {
   ++losses;
 }
 
-// The helper died, lies or is too slow: it is replaced, and so is the answer to what it had in hand.
+// Replaces a helper that died, answered wrongly or is too slow, and answers its current request with an error.
 void SlurmGateway::Impl::lose(const std::string& why, TimePoint now) {
   const std::string printed = helper ? helper->take_stderr() : std::string();
   helper.reset();

@@ -49,9 +49,9 @@ MappedState map_job_state(std::uint32_t raw) {
   if (base == kPending) return {JobState::kQueued, JobEnd::kNone};
   if (base == kRunning) return {(raw & kBooting) != 0 ? JobState::kQueued : JobState::kRunning, JobEnd::kNone};
   if (base == kSuspended) return {JobState::kRunning, JobEnd::kNone};
-  // Being requeued: this job identity is over, but the job is about to be pending again under its next restart count.
+  // Requeued: this job identity is over, but the job will be pending again under its next restart count.
   if ((raw & kRequeue) != 0) return {JobState::kEnding, JobEnd::kNone};
-  // Processes and epilog still hold the resources; how it ended is known already.
+  // Processes and epilog still hold the resources; the end state is known already.
   if ((raw & kCompleting) != 0) return {JobState::kEnding, end_of(base)};
   return {JobState::kEnded, end_of(base)};
 }

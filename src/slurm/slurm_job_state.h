@@ -1,6 +1,6 @@
-// Slurm's job states as ours: a total function. Numbers of slurm.h's enum job_states, stable in all majors from
-// 22.05 to 26.05; this module does not include slurm.h, so tests/unit/slurm compares them with the installed one.
-// Thread: any.
+// Maps Slurm's job states to ours, as a total function. The numbers are those of slurm.h's enum job_states, stable in
+// all majors from 22.05 to 26.05. This module does not include slurm.h, so tests/unit/slurm compares them with the
+// installed one. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct MappedState {
   JobEnd end = JobEnd::kNone;
 };
 
-// The base state (low 8 bits) decides; of the flags above it only COMPLETING and STAGE_OUT, CONFIGURING and
-// POWER_UP_NODE, and the REQUEUE family change the answer. What this build cannot name is kUnknown, never an end.
+// The base state (low 8 bits) decides. Of the flags above it only COMPLETING and STAGE_OUT, CONFIGURING and
+// POWER_UP_NODE, and the REQUEUE family change the result. An unknown state is kUnknown, never an end.
 MappedState map_job_state(std::uint32_t raw);
-// Its nodes are chosen, and are switched on or run their prolog; to Slurm it waits for nothing then.
+// The job's nodes are chosen and are powering up or running their prolog; Slurm gives no wait reason then.
 bool is_being_prepared(std::uint32_t raw);
 
 }  // namespace pounce::slurm

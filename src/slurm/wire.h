@@ -1,4 +1,4 @@
-// The records between pounced and pounce-slurm: one question, one answer, as JSON in a length-prefixed record
+// The records between pounced and pounce-slurm: one question or one answer, as JSON in a length-prefixed record
 // (protocol/stream_framing.h). Both ends are of one build, so nothing here is versioned. Shared with
 // daemon/pounce-slurm. Thread: any (values).
 #pragma once
@@ -20,7 +20,7 @@ struct Request {
   Question question;
 };
 
-// An Asked::Answer of the question that was asked, or why there is none.
+// The answer, of its question's type Answer, or the error.
 struct Answer {
   std::uint64_t id = 0;
   Result<std::any> value;
@@ -28,7 +28,7 @@ struct Answer {
 
 std::string encode(const Request& request);
 Result<Request> decode_request(std::string_view record);
-std::string encode(const Answer& answer, const Question& asked);
-Result<Answer> decode_answer(std::string_view record, const Question& asked);
+std::string encode(const Answer& answer, const Question& question);
+Result<Answer> decode_answer(std::string_view record, const Question& question);
 
 }  // namespace pounce::slurm

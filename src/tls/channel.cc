@@ -35,7 +35,7 @@ Result<std::unique_ptr<Channel>> Channel::connect(const std::string& endpoint, c
   return channel;
 }
 
-// ---- the beginning and the end -----------------------------------------------------------------------------------------
+// ---- the beginning and the end ------------------------------------------------------------------------------------
 
 bool Channel::connected() {
   if (!connecting_) return true;
@@ -73,7 +73,7 @@ bool Channel::ready(bool to_send) const {
   return more_ || (was_open_ && !told_open_) || (ended && !told_end_);
 }
 
-// ---- messages ----------------------------------------------------------------------------------------------------------
+// ---- messages -----------------------------------------------------------------------------------------------------
 
 std::optional<Message> Channel::receive() {
   shake_hands();
@@ -113,7 +113,7 @@ void Channel::flush() {
   note_progress();
 }
 
-// Encrypts what one call to the socket will take; false: there is nothing.
+// Encrypts as much as one call to the socket takes. False: there is nothing to send.
 bool Channel::fill() {
   while (!writer_.empty()) {
     if (with_this_key_ >= options_.rekey_bytes) {
@@ -130,7 +130,7 @@ bool Channel::fill() {
 
 bool Channel::wants_write() const { return stream_->fd() >= 0 && (connecting_ || sending()); }
 
-// ---- time --------------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------------------------
 
 void Channel::note_progress() {
   if (came_ == stream_->came() && went_ == stream_->went()) return;
@@ -148,7 +148,7 @@ TimePoint Channel::next_deadline() const {
   return deadline;
 }
 
-// A clock that jumped, or a loop that was away, is no stall: whether the other end did something is asked of the kernel first.
+// A jump of the clock or a late loop is no stall: check first whether the kernel has news from the other end.
 void Channel::check(TimePoint now) {
   if (now < next_deadline()) return;
   if (stream_->state() == Stream::State::kHandshake) {

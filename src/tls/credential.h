@@ -1,5 +1,5 @@
-// What two ends of a bulk connection have in common: a random key, and a name for it that may be seen. Made for one session
-// and one attach by the worker, told to the client over CURVE. Thread: any.
+// The shared secret of the two ends of a bulk connection: a random key and a public name for it. The worker makes one
+// for one session and one attach, and sends it to the client over CURVE. Thread: any.
 #pragma once
 
 #include "base/curve_key.h"
@@ -7,7 +7,7 @@
 
 namespace pounce::tls {
 
-using PeerId = HexId<struct PeerTag, 16>;  // random; the identity of a pre-shared key
+using PeerId = HexId<struct PeerTag, 16>;  // random; the TLS identity of the pre-shared key
 
 struct Credential {
   PeerId id;

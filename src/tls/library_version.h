@@ -5,6 +5,6 @@
 
 namespace pounce::tls {
 
-std::string library_version();  // "3.0.19"; empty where the build found none, and bulk data takes ZeroMQ
+std::string library_version();  // "3.0.19"; empty if built without it: then bulk data goes over ZeroMQ
 
 }  // namespace pounce::tls

@@ -40,7 +40,7 @@ bool Listener::watch(int fd) {
 
 void Listener::announce(Credential credential) { known_[credential.id] = std::move(credential.key); }
 
-// False: nobody waits, or there is no descriptor for one.
+// False: no connection waits, or there is no descriptor for one.
 bool Listener::let_in_one() {
   UniqueFd socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
@@ -61,7 +61,7 @@ bool Listener::let_in_one() {
   return true;
 }
 
-// Goes on with every handshake: they are few, and each looks at its socket only.
+// Advances every handshake: they are few, and each only checks its own socket.
 std::unique_ptr<Stream> Listener::next_open() {
   const TimePoint now = Clock::now();
   for (auto one = newcomers_.begin(); one != newcomers_.end();) {
@@ -83,7 +83,7 @@ std::unique_ptr<Channel> Listener::accept() {
   for (int i = 0; i < kInOneCall && no_descriptor_until_ == TimePoint{} && let_in_one(); ++i) {}
   while (auto stream = next_open()) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stream->fd(), nullptr);
-    if (known_.erase(stream->peer()) == 0) continue;  // used or forgotten while it shook hands
+    if (known_.erase(stream->peer()) == 0) continue;  // used or forgotten during the handshake
     return std::make_unique<Channel>(std::move(stream), options_);
   }
   return nullptr;

@@ -1,5 +1,6 @@
-// Where bulk connections come in: a TCP port that tells nothing to whoever has none of the announced keys. Strangers are
-// bounded in number, bytes and time; over the bound the oldest is cut. Thread: the one that owns the loop or leader token.
+// The TCP port for bulk connections. It reveals nothing to a peer without one of the announced keys. Unauthenticated
+// peers are bounded in number, bytes and time; over the bound the oldest is cut. Thread: the one that owns the loop
+// or leader token.
 #pragma once
 
 #include <deque>
@@ -19,15 +20,17 @@ namespace pounce::tls {
 
 class Listener {
  public:
-  // "tcp://10.77.0.1:*" or "tcp://10.77.0.1:50000-50999": one port of these. kInternal: it cannot, or OpenSSL is not there.
+  // "tcp://10.77.0.1:*" or "tcp://10.77.0.1:50000-50999": one port of these. kInternal: it cannot listen, or there is
+  // no OpenSSL.
   static Result<std::unique_ptr<Listener>> bind(const std::string& endpoint, const Options& options, std::size_t most_newcomers = 16);
 
   const std::string& endpoint() const { return endpoint_; }  // as bound, the port filled in
-  void announce(Credential credential);  // whoever has it may come, once
-  void forget(const PeerId& id) { known_.erase(id); }  // nobody may any more; who has come stays
-  std::unique_ptr<Channel> accept();     // the next one that proved its key; ask until there is none
+  void announce(Credential credential);  // a peer with this key may connect, once
+  void forget(const PeerId& id) { known_.erase(id); }  // the key is no longer valid; an open connection stays
+  std::unique_ptr<Channel> accept();     // the next peer that proved its key; call until null
 
-  int fd() const { return epoll_.get(); }  // readable when accept() has to be called, which next_deadline() may ask for too
+  // Readable when accept() has to be called; next_deadline() may require it too.
+  int fd() const { return epoll_.get(); }
   TimePoint next_deadline() const;
   std::size_t newcomers() const { return newcomers_.size(); }
 
@@ -47,8 +50,8 @@ class Listener {
   const Options options_;
   const std::size_t most_newcomers_;
   std::map<PeerId, SecretKey> known_;
-  std::deque<Newcomer> newcomers_;  // in the order in which they came
-  TimePoint no_descriptor_until_{};  // the process's limit is reached: the port is not polled meanwhile
+  std::deque<Newcomer> newcomers_;  // in the order of arrival
+  TimePoint no_descriptor_until_{};  // no descriptor left: do not poll the port until then
 };
 
 }  // namespace pounce::tls

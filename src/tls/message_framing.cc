@@ -90,7 +90,7 @@ Result<void> MessageReader::read_sizes() {
   return {};
 }
 
-// Memory is taken frame by frame: who announces much and sends nothing has none of it.
+// Allocates frame by frame: a peer that announces much and sends nothing costs no memory.
 void MessageReader::begin_frame() {
   while (frames_.size() < sizes_.size()) {
     const std::size_t number = frames_.size(), size = sizes_[number];
@@ -106,7 +106,7 @@ void MessageReader::begin_frame() {
   phase_ = Phase::kWhole;
 }
 
-// Not zeroed: every byte is written before anybody reads it.
+// Not zeroed: every byte is written before it is read.
 Frame MessageReader::own_frame(std::size_t size) {
   if (size == 0) return {};
   const std::shared_ptr<std::byte[]> memory(new std::byte[size]);

@@ -1,4 +1,4 @@
-// In place of stream.cc, where the build found no OpenSSL: nobody can make one of these, so nothing of it is ever called.
+// Replaces stream.cc where the build found no OpenSSL: no Stream can be made, so none of this is ever called.
 #include "tls/library_version.h"
 #include "tls/stream.h"
 

@@ -10,7 +10,7 @@
 namespace pounce::tls {
 
 SocketBytes::Result SocketBytes::read_ahead() {
-  const std::size_t most = trusted_ ? kAhead : kStrangers;
+  const std::size_t most = trusted_ ? kAhead : kUntrusted;
   if (most > ahead_capacity_) ahead_memory_.reset(new char[ahead_capacity_ = most]);
   const std::size_t room = trusted_ ? most : most - static_cast<std::size_t>(came_);
   if (room == 0) return Result::kEnd;
@@ -26,7 +26,7 @@ SocketBytes::Result SocketBytes::read_ahead() {
   return Result::kDone;
 }
 
-// A child that a task has forked holds it open too: the other end would hear of nothing.
+// Shuts down first: a child that a task has forked may hold the descriptor, and the other end would see no end.
 void SocketBytes::close() {
   if (socket_) ::shutdown(socket_.get(), SHUT_RDWR);
   socket_.reset();

@@ -34,7 +34,7 @@ std::string last_words() {
   return reason == nullptr ? "the connection was closed" : reason;
 }
 
-// ---- between OpenSSL and the socket ------------------------------------------------------------------------------------
+// ---- between OpenSSL and the socket -------------------------------------------------------------------------------
 
 SocketBytes& bytes_of(BIO* bio) { return *static_cast<SocketBytes*>(BIO_get_data(bio)); }
 
@@ -72,7 +72,7 @@ BIO* new_bio(SocketBytes& bytes) {
 
 }  // namespace
 
-// ---- one connection ----------------------------------------------------------------------------------------------------
+// ---- one connection -----------------------------------------------------------------------------------------------
 
 struct Stream::Impl {
   Impl(UniqueFd socket, SSL_CTX* context) : bytes(std::move(socket)), ssl(SSL_new(context)) {
@@ -90,13 +90,13 @@ struct Stream::Impl {
   SocketBytes bytes;
   std::unique_ptr<SSL, Freed<SSL_free>> ssl;
   KeyOf key_of;          // a server's
-  SecretKey own_key;     // a client's, until it has shaken hands
+  SecretKey own_key;     // a client's, until the handshake is done
   PeerId peer;
   State state = State::kHandshake;
   std::string why;
 };
 
-// A key as OpenSSL wants it: a session that never was. It copies the bytes, and wipes its copy.
+// A pre-shared key as OpenSSL takes it: as a session that never existed. OpenSSL copies the bytes and wipes its copy.
 Session Stream::Impl::session_of(const SecretKey& key) const {
   Session session(SSL_SESSION_new());
   const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl.get(), kCipher);
@@ -113,7 +113,7 @@ void Stream::Impl::end(State how, std::string words) {
   key_of = nullptr;
 }
 
-// What a call of OpenSSL came to that did not do what it was asked for.
+// Handles the error of a failed OpenSSL call.
 void Stream::Impl::settle(int result) {
   const int what = SSL_get_error(ssl.get(), result);
   if (what == SSL_ERROR_WANT_READ || what == SSL_ERROR_WANT_WRITE) return;
@@ -121,7 +121,7 @@ void Stream::Impl::settle(int result) {
   end(state == State::kHandshake && said ? State::kRefused : State::kLost, last_words());
 }
 
-// A peer that proved nothing could have come this far with a certificate; here it has to have used the key.
+// A peer with a certificate could have come this far without proof: require that it used the key.
 void Stream::Impl::open() {
   if (SSL_session_reused(ssl.get()) != 1 || SSL_version(ssl.get()) != TLS1_3_VERSION || peer.empty())
     return end(State::kRefused, "the other end did not prove that it has the key");
@@ -137,7 +137,7 @@ int key_for_server(SSL* ssl, const unsigned char* name, std::size_t size, SSL_SE
   *session = nullptr;
   auto& impl = *static_cast<Stream::Impl*>(SSL_get_app_data(ssl));
   std::array<std::uint8_t, PeerId::kBytes> bytes;
-  if (size != bytes.size()) return 1;  // not one of ours: the handshake fails, for there is no other way in
+  if (size != bytes.size()) return 1;  // unknown name: the handshake fails, as there is no other method
   std::memcpy(bytes.data(), name, size);
   const SecretKey* const key = impl.key_of ? impl.key_of(PeerId(bytes)) : nullptr;
   if (key == nullptr) return 1;
@@ -156,7 +156,7 @@ int key_for_client(SSL* ssl, const EVP_MD*, const unsigned char** name, std::siz
 
 int never(int, X509_STORE_CTX*) { return 0; }
 
-// Nothing of the machine's openssl.cnf counts here: each setting that matters is made after it.
+// Overrides the machine's openssl.cnf: every setting that matters is made after it.
 Context new_context(const SSL_METHOD* method) {
   OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);  // a thread may still send when main() has returned
   Context context(SSL_CTX_new(method));
@@ -164,7 +164,8 @@ Context new_context(const SSL_METHOD* method) {
   SSL_CTX* const made = context.get();
   const bool set = SSL_CTX_set_min_proto_version(made, TLS1_3_VERSION) == 1 && SSL_CTX_set_max_proto_version(made, TLS1_3_VERSION) == 1 &&
                    SSL_CTX_set_ciphersuites(made, "TLS_AES_128_GCM_SHA256") == 1 && SSL_CTX_set_num_tickets(made, 0) == 1 &&
-                   (SSL_CTX_set1_groups_list(made, "X25519:P-256") == 1 || SSL_CTX_set1_groups_list(made, "P-256") == 1);  // FIPS has no X25519
+                   // FIPS has no X25519.
+                   (SSL_CTX_set1_groups_list(made, "X25519:P-256") == 1 || SSL_CTX_set1_groups_list(made, "P-256") == 1);
   POUNCE_CHECK(set, "this OpenSSL knows TLS 1.3");
   SSL_CTX_clear_options(made, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_options(made, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_ANTI_REPLAY);
@@ -174,7 +175,7 @@ Context new_context(const SSL_METHOD* method) {
   return context;
 }
 
-// Never freed, for the same reason.
+// Never freed: a thread may still send when main() has returned.
 SSL_CTX* server_context() {
   static SSL_CTX* const context = [] {
     Context made = new_context(TLS_server_method());
@@ -188,7 +189,7 @@ SSL_CTX* client_context() {
   static SSL_CTX* const context = [] {
     Context made = new_context(TLS_client_method());
     SSL_CTX_set_psk_use_session_callback(made.get(), key_for_client);
-    SSL_CTX_set_verify(made.get(), SSL_VERIFY_PEER, never);  // a server that offers a certificate instead is nobody
+    SSL_CTX_set_verify(made.get(), SSL_VERIFY_PEER, never);  // reject a server that offers a certificate instead
     return made.release();
   }();
   return context;

@@ -1,7 +1,8 @@
-// TLS 1.3 over one TCP socket, with a pre-shared key and nothing else: no certificates, no tickets, no resumption, no early
-// data, one cipher (AES-128-GCM). The only face of OpenSSL. Nothing here blocks or signals; the owner polls fd().
+// TLS 1.3 over one TCP socket, with a pre-shared key and nothing else: no certificates, no tickets, no resumption, no
+// early data, one cipher (AES-128-GCM). The only user of OpenSSL. Nothing here blocks or signals; the owner polls
+// fd().
 //
-// Encrypted records are gathered, and go to the socket many at a time: OpenSSL would make a system call for each 16 KiB.
+// Encrypted records are gathered and sent many at a time: OpenSSL would make a system call for each 16 KiB.
 // Thread: the owner's.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace pounce::tls {
 class Stream {
  public:
   enum class State { kHandshake, kOpen, kRefused, kLost };
-  using KeyOf = std::function<const SecretKey*(const PeerId&)>;  // null: nobody of that name may come
+  using KeyOf = std::function<const SecretKey*(const PeerId&)>;  // null: no peer of that name may connect
 
   static bool available();  // this build has OpenSSL
   static std::unique_ptr<Stream> client(UniqueFd socket, const Credential& own);
@@ -30,14 +31,14 @@ class Stream {
   State state() const;
   const std::string& why() const;  // of kRefused and kLost, for a log
   int fd() const;                  // -1: closed
-  const PeerId& peer() const;      // whose key it is; of a server's known once it is open
+  const PeerId& peer() const;      // the peer's key name; a server knows it once the stream is open
 
-  void shake_hands();                              // goes on, as far as it gets
-  std::size_t read(std::span<std::byte> into);     // at most one record; 0: there is nothing now, or it is not open
+  void shake_hands();                              // continues the handshake as far as possible
+  std::size_t read(std::span<std::byte> into);     // at most one record; 0: nothing now, or not open
   std::size_t write(std::span<const std::byte> from);  // encrypts as much as there is room for
-  void send_out();                                 // what is encrypted, as far as the socket takes it
-  bool unsent() const;                             // something encrypted waits
-  void change_key();                               // of what is sent from here on
+  void send_out();                                 // sends encrypted bytes as far as the socket takes them
+  bool unsent() const;                             // encrypted bytes wait
+  void change_key();                               // for everything sent from here on
   void close(std::string why);                     // kLost
 
   std::uint64_t came() const;  // bytes of TCP so far

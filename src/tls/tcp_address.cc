@@ -12,7 +12,7 @@
 namespace pounce::tls {
 namespace {
 
-constexpr int kInLine = 64;  // connections that wait to be accepted: the kernel's line
+constexpr int kInLine = 64;  // connections that wait to be accepted: the kernel's backlog
 
 struct Named {
   std::string host;
@@ -51,7 +51,7 @@ Result<UniqueFd> begin_to_connect(const std::string& endpoint) {
   auto address = named && named->first == named->last && named->first > 0 ? numeric_address(named->host, named->first) : std::nullopt;
   if (!address) return failure(ErrorCode::kInternal, endpoint + " is no address to connect to");
   UniqueFd fd(::socket(address->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;  // what is worth sending has been gathered already
+  const int on = 1;  // no Nagle: the bytes have been gathered already
   if (!fd || ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
       (::connect(fd.get(), address->pointer(), address->size) != 0 && errno != EINPROGRESS))
     return failure(ErrorCode::kInternal, "cannot connect to " + endpoint + ": " + std::strerror(errno));

@@ -1,5 +1,5 @@
-// One connection from a client to a worker, whatever it goes over: whole messages, in order, until it is lost. What is sent
-// may be on its way only after flush(). Thread: the one that owns the loop or leader token.
+// One connection from a client to a worker over any transport. It carries whole messages in order until it is lost. A
+// sent message may leave only after flush(). Thread: the one that owns the loop or leader token.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace pounce::transport {
 
-enum class Link : std::uint8_t { kConnected, kDisconnected, kRefused };  // kRefused: our key is not admitted, or theirs is not it
+// kRefused: the peer does not admit our key, or its key is not the expected one.
+enum class Link : std::uint8_t { kConnected, kDisconnected, kRefused };
 enum class Sent : std::uint8_t { kYes, kFull, kNoSuchPeer };
 
 class Channel {
@@ -23,16 +24,19 @@ class Channel {
   virtual Sent send(Message& frames) = 0;        // non-blocking; kYes or kFull (kFull also while not yet connected)
   virtual void flush() {}
   virtual std::optional<Link> link_event() = 0;  // non-blocking
-  virtual bool ready(bool to_send) = 0;          // something to receive, or, if asked, room to send
+  virtual bool ready(bool to_send) = 0;          // there is something to receive or, with to_send, room to send
 
-  // For poll(2). A monitor that is there is readable when link_event() has something; without one it is asked each time.
+  // For poll(2). If there is a monitor, it is readable when link_event() has something; without one the caller checks
+  // each time.
   virtual int fd() const = 0;
   virtual int monitor_fd() const { return -1; }
   virtual bool unsent() const { return false; }          // poll its descriptor for room too
-  virtual bool tells_changes_only() const { return false; }  // of its descriptors: poll them only after ready() has said no
-  virtual bool reconnects() const { return false; }      // by itself, after it was lost
+  // Its descriptors are edge-triggered: poll them only after ready() returned false.
+  virtual bool tells_changes_only() const { return false; }
+  virtual bool reconnects() const { return false; }      // by itself after a loss
   virtual bool passes_memory() const { return false; }   // frames may be Frame::share()
-  virtual bool gathers() const { return false; }         // small messages, until flush(): to pack them gains nothing
+  // It gathers small messages until flush(), so packing them gains nothing.
+  virtual bool gathers() const { return false; }
 };
 
 }  // namespace pounce::transport

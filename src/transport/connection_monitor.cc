@@ -14,11 +14,11 @@ void ConnectionMonitor::watch(Context& context, zmq::socket_t& socket, Wanted wa
   if (zmq_socket_monitor(socket.handle(), name.c_str(), events) != 0) throw zmq::error_t();
   monitor_ = zmq::socket_t(zmq_context(context), zmq::socket_type::pair);
   monitor_.set(zmq::sockopt::linger, 0);
-  monitor_.set(zmq::sockopt::rcvhwm, 0);  // a full one would hold up libzmq's own thread
+  monitor_.set(zmq::sockopt::rcvhwm, 0);  // a full queue would block libzmq's own thread
   monitor_.connect(name);
 }
 
-// A descriptor is used again: what is told of it so far is of the connection that had it before.
+// If the descriptor is reused, the earlier news belong to the connection that had it before.
 void ConnectionMonitor::came_in(const std::string& route, const zmq::message_t& message) {
   read_events();
   const int descriptor = zmq_msg_get(message.handle(), ZMQ_SRCFD);
@@ -48,7 +48,8 @@ void ConnectionMonitor::cut(const std::string& route, std::uint16_t port) {
   if (newcomers_ && found != routes_.end()) newcomers_->cut(found->first, port);
 }
 
-// zmq_socket_monitor(3): the event's number (16 bits) and its value (32 bits), here the descriptor; then the endpoint.
+// zmq_socket_monitor(3): the event's number (16 bits) and its value (32 bits), here the descriptor; then the
+// endpoint.
 void ConnectionMonitor::read_events() {
   while (const auto event = receive_message(monitor_)) {
     std::uint16_t number = 0;

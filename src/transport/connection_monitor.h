@@ -1,6 +1,7 @@
-// Which connections of a server socket are there and which are gone. libzmq's monitor names a connection by its descriptor,
-// and each message the descriptor that it came in on: so the route of a lost one is known. One that never said anything is
-// nobody's, and the number of these can be bounded. Of the module's own files only. Thread: the socket's.
+// Tracks the open and lost connections of a server socket. libzmq's monitor names a connection by its descriptor, and
+// each message names the descriptor that it came in on, so the route of a lost connection is known. A connection that
+// never sent anything has no owner; their number can be bounded. Used by this module's own files only. Thread: the
+// socket's.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,13 @@ namespace pounce::transport {
 class ConnectionMonitor {
  public:
   struct Wanted {
-    bool losses = false;            // lost_route() is asked
+    bool losses = false;            // the owner calls lost_route()
     std::size_t most_newcomers = 0;  // 0: no bound
     bool anything() const { return losses || most_newcomers > 0; }
   };
   void watch(Context& context, zmq::socket_t& socket, Wanted wanted);  // once, before it is bound
   void came_in(const std::string& route, const zmq::message_t& message);
-  std::optional<std::string> lost_route();  // each once
+  std::optional<std::string> lost_route();  // each one once
   void cut_newcomers(std::uint16_t port);   // the oldest over the bound; port: the server's
   void cut(const std::string& route, std::uint16_t port);  // only where newcomers are bounded
   void* handle() { return monitor_.handle(); }

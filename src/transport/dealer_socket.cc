@@ -49,7 +49,7 @@ void DealerSocket::Impl::open(Context& context, const KeyPair& own, const Public
   socket.set(zmq::sockopt::sndhwm, options.high_water_mark);
   socket.set(zmq::sockopt::rcvhwm, options.high_water_mark);
   socket.set(zmq::sockopt::sndtimeo, 0);
-  socket.set(zmq::sockopt::immediate, 1);  // nothing is queued for a connection that does not stand
+  socket.set(zmq::sockopt::immediate, 1);  // do not queue for a connection that is not established
   socket.set(zmq::sockopt::reconnect_ivl, 100);
   socket.set(zmq::sockopt::reconnect_ivl_max, 5000);
   if (options.heartbeat.count() > 0) {

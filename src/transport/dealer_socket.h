@@ -35,8 +35,8 @@ class DealerSocket final : public Channel {
   Sent send(Message& frames) override;
   std::optional<Link> link_event() override;  // from the socket's monitor
   bool ready(bool to_send) override;
-  // Cheaper than zmq_poll over handles. They tell of changes only, and every other call may swallow one: poll them only
-  // after ready() has said no, and link_event() nothing.
+  // Cheaper than zmq_poll over handles. The descriptors report changes only, and every other call may swallow one:
+  // poll them only after ready() returned false and link_event() returned nothing.
   int fd() const override;
   int monitor_fd() const override;
   bool tells_changes_only() const override { return true; }

@@ -1,6 +1,6 @@
-// What to poll of a channel: plain descriptors, since asking ZeroMQ about each socket costs several system calls each
-// time. Of a ZeroMQ socket they tell of changes only, and a send may swallow one: then they are stale until the channel has
-// been pumped. Thread: the channel's.
+// What to poll for a channel: plain descriptors, since querying each ZeroMQ socket costs several system calls each
+// time. A ZeroMQ socket's descriptors report changes only, and a send may swallow one: then they are stale until the
+// channel has been pumped. Thread: the channel's.
 #pragma once
 
 #include "transport/channel.h"
@@ -13,12 +13,12 @@ struct Descriptors {
     if (channel == nullptr) return;
     socket = channel->fd();
     monitor = channel->monitor_fd();
-    stale = fresh = true;  // nothing of it has been looked at
+    stale = fresh = true;  // nothing has been checked yet
   }
 
   int socket = -1, monitor = -1;  // poll(2) ignores -1
-  int bulk = -1;                  // of its bulk lane: readable when that has news
-  bool stale = false, fresh = false;  // fresh: the monitor too has to be looked at before it tells of changes
+  int bulk = -1;                  // the bulk lane's: readable when the lane has events
+  bool stale = false, fresh = false;  // fresh: the monitor reports changes only after a first check
   bool unsent = false;                // the socket is polled for room too
 };
 

@@ -1,4 +1,4 @@
-// The daemon's and the supervisor's loop: one thread that owns all state, sockets, descriptors and timers.
+// The event loop of the daemon and the supervisor: one thread owns all state, sockets, descriptors and timers.
 // Callbacks may add and remove watches and timers. No exception may leave a callback. Thread: loop.
 #pragma once
 
@@ -18,7 +18,7 @@ class EventLoop {
   EventLoop();
   ~EventLoop();
 
-  // Calls `ready` when the ZeroMQ socket may have something to receive (drain it: the edge is not repeated).
+  // Calls `ready` when the ZeroMQ socket may have something to receive. Drain the socket: the edge is not repeated.
   WatchId watch_socket(void* handle, Callback ready);
   WatchId watch_fd(int fd, Callback readable);
   void unwatch(WatchId id);

@@ -1,5 +1,5 @@
-// One frame of a message, without ZeroMQ's types: owned bytes that are sent or received without a copy, or memory that is
-// handed over. Thread: one at a time.
+// One frame of a message, without ZeroMQ's types: owned bytes that are sent or received without a copy, or shared
+// memory. Thread: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class Frame {
   // thread included): `release` must not block and must not take the GIL.
   static Frame borrow(std::span<const std::byte> bytes, std::function<void()> release);
 
-  // Memory itself instead of bytes: only over a channel that passes_memory().
+  // Passes the memory block itself instead of bytes: only over a channel that passes_memory().
   static Frame share(std::shared_ptr<memory::MemoryBlock> block);
-  const std::shared_ptr<memory::MemoryBlock>& block() const;  // null: bytes
+  const std::shared_ptr<memory::MemoryBlock>& block() const;  // null: this frame has bytes
   static Frame of_size(std::size_t size);                     // to be written
 
   Frame(Frame&&) noexcept;
@@ -31,7 +31,7 @@ class Frame {
   ~Frame();
 
   std::span<const std::byte> bytes() const;
-  std::span<std::byte> writable();  // of a received frame: its memory is ours alone
+  std::span<std::byte> writable();  // for a received frame, whose memory only we hold
   std::string_view text() const;
   std::size_t size() const { return bytes().size(); }
 

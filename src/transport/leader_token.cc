@@ -1,8 +1,8 @@
-// How the leader token passes. Threads come in three ranks: hold() is short and goes first; of those in pump_until one leads
-// (turns the engine) and the others follow; the stand-by thread steps in only when none of them turns. Two rules keep
-// everybody going: whoever is in a turn is woken and lets go when somebody of higher rank waits, and after
-// kHoldsPerTurn holds in a row a waiting leader gets its turn. Where calls follow each other and nobody waits, every
-// kHoldsAlone of them one turns the engine without waiting: answers come in while the next questions go out.
+// How the leader token passes. Threads have three ranks. hold() is short and goes first. Of the threads in pump_until
+// one leads (turns the engine) and the others follow. The stand-by thread steps in only when no other thread turns.
+// Two rules prevent starvation: a turning thread is woken and lets go when a thread of higher rank waits, and after
+// kHoldsPerTurn holds in a row a waiting leader gets its turn. When calls follow each other and no thread waits,
+// every kHoldsAlone-th call turns the engine without waiting, so answers come in while the next requests go out.
 #include "transport/leader_token.h"
 
 #include <signal.h>
@@ -22,19 +22,21 @@
 namespace pounce::transport {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(200);  // how often a waiting thread looks for signals
-constexpr int kHot = 4;             // while others come and go the stand-by looks every so many graces: no wake per call
+constexpr auto kLook = std::chrono::milliseconds(200);  // how often a waiting thread checks for signals
+// Graces between checks of the stand-by while calls follow each other, to avoid a wake per call
+constexpr int kHot = 4;
 constexpr int kHoldsPerTurn = 64;
-constexpr int kHoldsAlone = 16;     // where nobody waits for a turn, after so many one of them turns: what came in meanwhile is seen to
+// With no thread waiting for a turn, a hold turns after this many, to handle what came in
+constexpr int kHoldsAlone = 16;
 
 struct Waiter {  // a thread in pump_until
   const std::function<bool()>& done;
   bool finished = false, leads = false;
-  std::condition_variable news;  // finished, or: become the leader, or: take the leader token for a turn
+  std::condition_variable news;  // signals: finished, become the leader, or take the leader token for a turn
 };
 
 template <class Act>
-class AtExit {  // also when the act throws: a leader token that nobody gives back stops everything
+class AtExit {  // runs even when the act throws: an unreleased leader token stops everything
  public:
   explicit AtExit(Act act) : act_(std::move(act)) {}
   AtExit(const AtExit&) = delete;
@@ -45,7 +47,7 @@ class AtExit {  // also when the act throws: a leader token that nobody gives ba
   Act act_;
 };
 
-// Signals are for the threads of the program, where Python handles them.
+// Signals belong to the program's threads, where Python handles them.
 void take_no_signals() {
   sigset_t all;
   ::sigfillset(&all);
@@ -64,10 +66,10 @@ struct LeaderToken::Impl {
   bool leader_first() const { return leader_waiting != nullptr && holds >= kHoldsPerTurn; }
   void take();
   void release();
-  void ask_holder();
+  void wake_holder();
   void take_to_hold(Lock& lock);
   void take_to_turn(Lock& lock, Waiter& leader);
-  void ask_waiters();
+  void check_waiters();
   void turn(Lock& lock, TimePoint until);
   bool turn_is_due() const { return holds >= kHoldsAlone && !leading && wanting == 0 && !stopping; }
 
@@ -91,12 +93,12 @@ struct LeaderToken::Impl {
   std::thread::id holder;
   int wanting = 0;                   // threads in hold() that wait
   int holds = 0;                     // since the last turn
-  bool leading = false;              // somebody leads, even when it has let go of the leader token to look for signals
-  bool unasked = false;              // a waiter came, or a hold changed something: their done() must be called
+  bool leading = false;              // there is a leader, even while it checks for signals without the token
+  bool check_due = false;            // a waiter came, or a hold changed something: call their done()
   Waiter* leader_waiting = nullptr;  // the leader, while it waits for the leader token
-  std::list<Waiter*> waiters;        // the leader too
+  std::list<Waiter*> waiters;        // includes the leader
   std::uint64_t releases = 0, turns = 0;
-  std::thread thread;                // last: started when all else stands
+  std::thread thread;                // last: starts after all other members exist
 };
 
 void LeaderToken::Impl::take() {
@@ -117,7 +119,7 @@ void LeaderToken::Impl::release() {
   }
 }
 
-void LeaderToken::Impl::ask_holder() {
+void LeaderToken::Impl::wake_holder() {
   if (!in_turn || woken) return;
   woken = true;
   ::eventfd_write(wake.get(), 1);
@@ -126,7 +128,7 @@ void LeaderToken::Impl::ask_holder() {
 void LeaderToken::Impl::take_to_hold(Lock& lock) {
   ++wanting;
   while (held || leader_first()) {
-    ask_holder();
+    wake_holder();
     freed.wait(lock);
   }
   --wanting;
@@ -137,16 +139,16 @@ void LeaderToken::Impl::take_to_hold(Lock& lock) {
 void LeaderToken::Impl::take_to_turn(Lock& lock, Waiter& leader) {
   leader_waiting = &leader;
   while (held || (wanting > 0 && !leader_first())) {
-    ask_holder();  // the stand-by; a thread in hold() is not in a turn
+    wake_holder();  // the stand-by thread; a thread in hold() is not in a turn
     leader.news.wait(lock);
   }
   leader_waiting = nullptr;
   take();
 }
 
-// Holding the leader token, between turns.
-void LeaderToken::Impl::ask_waiters() {
-  unasked = false;
+// Called with the leader token, between turns.
+void LeaderToken::Impl::check_waiters() {
+  check_due = false;
   for (Waiter* waiter : waiters) {
     if (waiter->finished || !waiter->done()) continue;
     waiter->finished = true;
@@ -154,7 +156,7 @@ void LeaderToken::Impl::ask_waiters() {
   }
 }
 
-// One engine turn without the mutex; then what it brought is told to those who wait for it.
+// Runs one engine turn without the mutex, then checks the waiters.
 void LeaderToken::Impl::turn(Lock& lock, TimePoint until) {
   holds = 0;
   ++turns;
@@ -168,13 +170,13 @@ void LeaderToken::Impl::turn(Lock& lock, TimePoint until) {
     ::eventfd_read(wake.get(), &ignored);
     woken = false;
   }
-  ask_waiters();
+  check_waiters();
 }
 
 // ---- threads in pump_until ---------------------------------------------------------------------------------------
 
 bool LeaderToken::Impl::pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
-  if (leading) ask_holder();  // what we wait for may have come in an earlier turn: the leader must ask us
+  if (leading) wake_holder();  // our result may have come in an earlier turn: the leader must check us
   while (leading) {
     me.news.wait_until(lock, std::min(deadline, Clock::now() + kLook),
                        [&] { return me.finished || !leading || stopping; });
@@ -193,10 +195,10 @@ bool LeaderToken::Impl::pump(Lock& lock, Waiter& me, TimePoint deadline, const s
 bool LeaderToken::Impl::lead(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
   while (!stopping) {
     take_to_turn(lock, me);
-    if (unasked) ask_waiters();
+    if (check_due) check_waiters();
     const TimePoint now = Clock::now();
     const bool over = me.finished || now >= deadline || stopping;
-    // A thread in hold() waits only while it is let pass by in favour of this turn: then what is ready is handled.
+    // A thread in hold() waits here only when this turn has precedence: then handle only what is ready.
     if (!over) turn(lock, wanting > 0 ? now : std::min({deadline, now + kLook, engine.next_deadline()}));
     release();
     if (over || me.finished) return me.finished;
@@ -208,7 +210,7 @@ bool LeaderToken::Impl::lead(Lock& lock, Waiter& me, TimePoint deadline, const s
   return me.finished;
 }
 
-// One of those that stay becomes the leader: when the leader goes, or a follower that was chosen and had given up.
+// Makes a remaining waiter the leader: when the leader goes, or a follower that was chosen gave up.
 void LeaderToken::Impl::leave(Waiter& me) {
   waiters.remove(&me);
   if (me.leads) leading = false;
@@ -233,7 +235,7 @@ void LeaderToken::Impl::stand_by() {
     else if (!held && wanting == 0 && leader_waiting == nullptr && calm)
       pump_for_others(lock);
     else if (!held && wanting == 0 && leader_waiting == nullptr && turns == seen_turns) {
-      take();  // a storm of holds and nobody turns: once, without waiting
+      take();  // many holds in a row and no turn: turn once, without waiting
       turn(lock, TimePoint());
       release();
     }
@@ -251,7 +253,7 @@ void LeaderToken::Impl::park(Lock& lock) {
 void LeaderToken::Impl::pump_for_others(Lock& lock) {
   take();
   while (!stopping && wanting == 0 && leader_waiting == nullptr) {
-    if (unasked) ask_waiters();  // of a leader that is long looking for signals
+    if (check_due) check_waiters();  // for a leader that checks signals for long
     turn(lock, engine.next_deadline());
   }
   release();
@@ -271,14 +273,14 @@ LeaderToken::LeaderToken(Engine& engine, std::string thread_name, std::chrono::m
 
 LeaderToken::~LeaderToken() {
   if (impl_->abandoned) {
-    static_cast<void>(impl_.release());  // its thread and locks belong to the parent process: leaked on purpose
+    static_cast<void>(impl_.release());  // the thread and locks belong to the parent process: leak on purpose
     return;
   }
   {
     const Impl::Lock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->standby.notify_all();
-    impl_->ask_holder();
+    impl_->wake_holder();
   }
   impl_->thread.join();
 }
@@ -286,14 +288,14 @@ LeaderToken::~LeaderToken() {
 void LeaderToken::hold(const std::function<void()>& act) {
   if (impl_->abandoned) return;
   Impl::Lock lock(impl_->mutex);
-  if (impl_->mine()) {  // inside a turn or an act of this very thread
+  if (impl_->mine()) {  // inside a turn or an act of this thread
     lock.unlock();
     return act();
   }
   impl_->take_to_hold(lock);
   const AtExit give_back([&] {
     if (!lock.owns_lock()) lock.lock();  // act() threw
-    impl_->unasked = true;
+    impl_->check_due = true;
     impl_->release();
   });
   lock.unlock();
@@ -309,7 +311,7 @@ bool LeaderToken::pump_until(const std::function<bool()>& done, TimePoint deadli
   POUNCE_CHECK(!impl_->mine(), "pump_until inside an engine turn or an act");
   Waiter me{done, false, false, {}};
   impl_->waiters.push_back(&me);
-  impl_->unasked = true;
+  impl_->check_due = true;
   const AtExit leave([&] {
     if (!lock.owns_lock()) lock.lock();  // interrupted() threw
     impl_->leave(me);

@@ -1,11 +1,12 @@
-// Leader/follower I/O (docs/decisions/0002): the thread that waits for something does the socket work itself,
-// with the GIL released, so that a round trip costs no hand-over between our own threads. Whoever holds the leader token
-// owns the engine (its sockets, its core). When nobody has held it for `grace` (a long task, an idle notebook), a
-// stand-by thread takes it and pumps, so heartbeats, cancel and receipt never stop; it gives it back when asked.
+// Leader/follower I/O (docs/decisions/0002): the thread that waits for something does the socket work itself, with
+// the GIL released, so a round trip costs no hand-over between our own threads. The holder of the leader token owns
+// the engine (its sockets, its core). When no thread has held the token for `grace` (a long task, an idle notebook),
+// a stand-by thread takes it and pumps, so heartbeats, cancel and receipt never stop; it gives the token back on
+// request.
 //
-// The stand-by thread is event-driven: parked on a condition while somebody holds the leader token for long, one timer of
-// `grace` after they let go (of a few graces while calls follow each other, so that none of them has to wake it), then
-// asleep in the engine's own poll. It never takes the GIL. Thread: any.
+// The stand-by thread is event-driven. It is parked on a condition while another thread holds the token for long.
+// After a release it waits one timer of `grace` (a few graces while calls follow each other, so that no call has to
+// wake it). Then it sleeps in the engine's own poll. It never takes the GIL. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@
 
 namespace pounce::transport {
 
-// What the leader token guards. All three are called only by the holder.
+// The leader token guards this. Only the holder calls these functions.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -31,18 +32,18 @@ class LeaderToken {
   LeaderToken(Engine& engine, std::string thread_name, std::chrono::microseconds grace = std::chrono::microseconds(500));
   ~LeaderToken();  // stops the stand-by thread
 
-  // Runs `act` holding the leader token. Waits at most one engine turn (the holder is woken and asked) and the holds of others.
-  // Inside a turn or an act of the same thread it runs at once.
+  // Runs `act` while holding the leader token. Waits for the holds of others and at most one engine turn (a turning
+  // holder is woken). Inside a turn or an act of the same thread it runs at once.
   void hold(const std::function<void()>& act);
 
-  // Pumps the engine, or waits while another thread does, until done() or `deadline`; true if done(). Not inside a turn.
-  // done() is called holding the leader token, by whichever thread turns, never again once it was true; it must not use the
-  // leader token. interrupted() is called without the leader token after each turn and at least every 200 ms; when it returns true,
-  // pump_until returns at once.
+  // Pumps the engine, or waits while another thread does, until done() or `deadline`; true if done(). Not inside a
+  // turn. The turning thread calls done() while holding the leader token, never again once it returned true; done()
+  // must not use the leader token. interrupted() is called without the leader token after each turn and at least
+  // every 200 ms; when it returns true, pump_until returns at once.
   bool pump_until(const std::function<bool()>& done, TimePoint deadline, const std::function<bool()>& interrupted);
 
-  // In a forked child (pthread_atfork): the stand-by thread is gone and the engine is the parent's; every later call
-  // does nothing and returns false, the destructor joins and closes nothing.
+  // In a forked child (pthread_atfork) the stand-by thread is gone and the engine is the parent's. Every later call
+  // does nothing and returns false; the destructor joins and closes nothing.
   void abandon_after_fork();
 
  private:

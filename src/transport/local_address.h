@@ -1,6 +1,6 @@
-// Where a worker listens for its own user's processes on its machine: an abstract Unix address made from its public key, so
-// whoever was introduced to the worker knows it, and whoever shares no network namespace with it finds nobody there. Who is
-// at the other end the kernel says. Thread: any.
+// Where a worker listens for its own user's processes on its machine: an abstract Unix address made from its public
+// key. Only clients that were introduced to the worker know it, and it cannot be reached from another network
+// namespace. The kernel tells the peer's user. Thread: any.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,6 +16,6 @@ struct LocalAddress {
 };
 
 LocalAddress local_address(const PublicKey& worker);
-bool of_our_user(int fd);  // the process that connected, or that listened
+bool of_our_user(int fd);  // whether the connected or listening process is our user's
 
 }  // namespace pounce::transport

@@ -13,7 +13,7 @@ namespace pounce::transport {
 
 class LocalChannel final : public Channel {
  public:
-  // Null: nobody is there, or somebody who is not of our user. Does not block.
+  // Null: no worker listens there, or one of another user. Does not block.
   static std::unique_ptr<LocalChannel> connect(const PublicKey& worker, std::size_t max_frame_bytes);
 
   std::optional<Message> receive() override;

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kNoDescriptors{100};
 constexpr int kBacklog = 64;
-constexpr std::size_t kMostStreams = 64;  // of one user's processes on one machine
+constexpr std::size_t kMostStreams = 64;  // for one user's processes on one machine
 constexpr std::chrono::seconds kLongestStuck{10};
-constexpr char kRoute[] = "local ";       // a RouterSocket's begin with a zero
+constexpr char kRoute[] = "local ";       // routes of a RouterSocket begin with a zero byte
 
 }  // namespace
 
@@ -37,7 +37,8 @@ void LocalServer::add_to(PollSet& polled) {
 void LocalServer::accept_waiting(const PollSet& polled) {
   while (polled_as_ && polled.readable(*polled_as_)) {
     UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd && (errno == EMFILE || errno == ENFILE)) deaf_until_ = Clock::now() + kNoDescriptors;  // else it would be polled on and on
+    // Otherwise the poll would return at once again and again
+    if (!fd && (errno == EMFILE || errno == ENFILE)) deaf_until_ = Clock::now() + kNoDescriptors;
     if (!fd) return;
     if (!of_our_user(fd.get()) || streams_.size() >= kMostStreams) continue;
     streams_.emplace(kRoute + std::to_string(++accepted_), LocalStream(std::move(fd), max_frame_bytes_));
@@ -46,7 +47,7 @@ void LocalServer::accept_waiting(const PollSet& polled) {
 
 std::optional<Received> LocalServer::receive() {
   auto it = streams_.upper_bound(last_heard_);
-  for (std::size_t asked = streams_.size(); asked > 0; --asked) {
+  for (std::size_t remaining = streams_.size(); remaining > 0; --remaining) {
     if (it == streams_.end()) it = streams_.begin();
     if (auto message = it->second.receive()) {
       Received received;

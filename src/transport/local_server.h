@@ -1,6 +1,6 @@
-// Where a worker hears its own user's processes on its machine. Who is not of our user is closed without a byte. The same
-// sort of messages as from a RouterSocket, but a peer has no key: its first message says which session it is of.
-// Thread: the one that owns the leader token.
+// Where a worker receives from its own user's processes on its machine. A peer of another user is closed without a
+// byte. Messages are as from a RouterSocket, but a peer has no key: its first message names its session. Thread: the
+// one that owns the leader token.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ class LocalServer {
   // Null: this machine has no such addresses.
   static std::unique_ptr<LocalServer> listen(const PublicKey& own, std::size_t max_frame_bytes);
 
-  static bool is_route(const std::string& route);  // one of these, not of a RouterSocket
+  static bool is_route(const std::string& route);  // of a LocalServer, not of a RouterSocket
   void add_to(PollSet& polled);
   void accept_waiting(const PollSet& polled);  // after polling
   std::optional<Received> receive();  // non-blocking
   Sent send(const std::string& route, Message& frames);
-  void flush();  // who took nothing for long is cut
+  void flush();  // also cuts a peer that has read nothing for long
   void cut(const std::string& route);
 
  private:
@@ -40,8 +40,8 @@ class LocalServer {
   std::map<std::string, LocalStream> streams_;
   std::uint64_t accepted_ = 0;
   std::optional<std::size_t> polled_as_;
-  TimePoint deaf_until_{};  // there was no descriptor left
-  std::string last_heard_;  // each has its turn
+  TimePoint deaf_until_{};  // the process has no descriptor left: accept nothing until then
+  std::string last_heard_;  // streams are read in rotation
 };
 
 }  // namespace pounce::transport

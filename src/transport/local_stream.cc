@@ -12,19 +12,19 @@ namespace pounce::transport {
 namespace {
 
 constexpr std::size_t kInput = 64 * 1024;
-constexpr std::size_t kGather = 16 * 1024;        // a message under this is copied and goes with its neighbours
+constexpr std::size_t kGather = 16 * 1024;        // a smaller message is copied and sent with its neighbours
 constexpr std::size_t kMostGathered = 256 * 1024;
-constexpr std::uint64_t kMemory = std::uint64_t{1} << 63;  // in a frame's size: its bytes are memory that comes as a descriptor
+constexpr std::uint64_t kMemory = std::uint64_t{1} << 63;  // mark in a frame's size: its memory comes as a descriptor
 constexpr std::size_t kFramesMax = 1024;          // protocol/message_limits.h
-constexpr std::size_t kDescriptorsMax = 16;       // that wait for their frames
-constexpr std::size_t kPiecesMax = 64;            // of one write
+constexpr std::size_t kDescriptorsMax = 16;       // descriptors that wait for their frames
+constexpr std::size_t kPiecesMax = 64;            // buffers of one write
 
 template <class Number>
 void append(std::string& text, Number number) {
   text.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-// Sizes and numbers as this machine has them: both ends are on it.
+// Native byte order: both ends are on this machine.
 std::string head_of(const Message& frames) {
   std::string head;
   append(head, static_cast<std::uint32_t>(frames.size()));
@@ -57,14 +57,14 @@ void take_descriptors(msghdr& message, std::deque<UniqueFd>& descriptors) {
 
 LocalStream::LocalStream(UniqueFd fd, std::size_t max_frame_bytes) : fd_(std::move(fd)), max_frame_bytes_(max_frame_bytes), input_(kInput) {}
 
-// A forked child may have the descriptor too: the other end hears of the end all the same.
+// A forked child may hold the descriptor too; the other end still sees the end of the stream.
 LocalStream::~LocalStream() {
   if (fd_) ::shutdown(fd_.get(), SHUT_RDWR);
 }
 
 void LocalStream::close() {
   open_ = false;
-  ::shutdown(fd_.get(), SHUT_RDWR);  // the number stays ours: somebody may still poll it
+  ::shutdown(fd_.get(), SHUT_RDWR);  // keep the number: a caller may still poll it
 }
 
 // ---- receiving ----------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ std::optional<Message> LocalStream::receive() {
       }
       if (std::exchange(drained_, false) || !read()) return std::nullopt;
     }
-  } catch (const std::exception&) {  // no memory for a frame
+  } catch (const std::exception&) {  // out of memory for a frame
     return broken();
   }
   return std::nullopt;
@@ -98,7 +98,7 @@ std::size_t LocalStream::missing() const {
   return incoming_.frames.empty() || incoming_.frames.back().block() ? 0 : incoming_.frames.back().size() - incoming_.filled;
 }
 
-// As far as what has been read goes; false: it breaks the framing.
+// Parses what has been read. False: it violates the framing.
 bool LocalStream::parse() {
   if (!incoming_.announced && !parse_sizes()) return false;
   while (incoming_.announced && !whole()) {
@@ -137,7 +137,7 @@ bool LocalStream::begin_frame() {
   return true;
 }
 
-// False: more has to be read.
+// False: it needs more input.
 bool LocalStream::fill_frame() {
   const std::size_t size = std::min(missing(), end_ - begin_);
   if (size > 0) std::memcpy(incoming_.frames.back().writable().data() + incoming_.filled, input_.data() + begin_, size);
@@ -146,7 +146,7 @@ bool LocalStream::fill_frame() {
   return missing() == 0;
 }
 
-// One read: what is missing of a large frame straight to its place, what follows it into the buffer.
+// One read: the rest of a large frame goes straight to its place, what follows it into the buffer.
 bool LocalStream::read() {
   if (begin_ > 0) std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
   end_ -= std::exchange(begin_, 0);
@@ -204,7 +204,7 @@ void LocalStream::flush() {
   if (open_ && !deaf_ && write_large()) write_small();
 }
 
-// What a write came to; false: no more for now, or ever.
+// Handles the result of a write. False: stop writing, for now or for good.
 bool LocalStream::took(ssize_t wrote) {
   if (wrote >= 0) {
     stuck_since_ = TimePoint::max();
@@ -217,7 +217,7 @@ bool LocalStream::took(ssize_t wrote) {
   return errno == EINTR;
 }
 
-// It may have said much before it went: that is still in our kernel's buffer.
+// What the peer sent before it went is still in our kernel's buffer, so reading goes on.
 void LocalStream::drop_unsent() {
   deaf_ = true;
   small_.clear();
@@ -236,7 +236,7 @@ bool LocalStream::write_small() {
   return true;
 }
 
-// Memory goes with the first byte of its message: where it arrives, its frames are read after it.
+// Descriptors go with the first byte of their message; the receiver reads the frames after it.
 bool LocalStream::write_large() {
   while (large_) {
     std::vector<iovec> pieces;

@@ -1,6 +1,6 @@
-// Messages over a connected Unix socket: bytes as they are, memory as its descriptor (docs/protocol.md, "The local channel").
-// Small messages gather until flush(), large ones go from where they lie; what is received large is read to where it stays.
-// Thread: one at a time.
+// Messages over a connected Unix socket: bytes as they are, memory as its descriptor (docs/protocol.md, "The local
+// channel"). Small messages gather until flush(); large ones are sent from their own memory and received straight
+// into theirs. Thread: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class LocalStream {
   LocalStream(LocalStream&&) = default;
   ~LocalStream();
 
-  // The next message, if it is whole; nothing: poll before asking again. What breaks the framing closes the stream.
+  // The next whole message; nullopt: poll before the next call. A framing error closes the stream.
   std::optional<Message> receive();
   Sent send(Message& frames);  // kNoSuchPeer: it is closed
   void flush();
@@ -32,7 +32,7 @@ class LocalStream {
   bool takes_more();
   int fd() const { return fd_.get(); }
   void close();
-  TimePoint stuck_since() const { return stuck_since_; }  // it takes nothing any more; max(): it does
+  TimePoint stuck_since() const { return stuck_since_; }  // the peer reads nothing since then; max(): it reads
 
  private:
   struct Incoming {
@@ -63,7 +63,7 @@ class LocalStream {
   UniqueFd fd_;
   const std::size_t max_frame_bytes_;
   bool open_ = true;
-  bool deaf_ = false;  // the other end reads no more; what it said before is still read
+  bool deaf_ = false;  // the other end reads no more; we still read what it sent before
 
   std::vector<char> input_;            // read and not yet parsed: [begin_, end_)
   std::size_t begin_ = 0, end_ = 0;

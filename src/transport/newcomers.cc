@@ -29,8 +29,8 @@ void Newcomers::cut_oldest(std::uint16_t own_port) {
   }
 }
 
-// libzmq may have closed the descriptor already and the task may have opened something under its number: so it is held
-// first, then looked at, and what was looked at is what is cut. libzmq closes it when it sees the end.
+// libzmq may have closed the descriptor already, and the task may have reused its number. So duplicate it first,
+// check the duplicate, and cut that. libzmq closes its own when it sees the end.
 void Newcomers::cut(int descriptor, std::uint16_t own_port) {
   if (::dup3(descriptor, held_.get(), O_CLOEXEC) < 0) return;
   if (local_port(held_.get()) == own_port) ::shutdown(held_.get(), SHUT_RDWR);

@@ -1,6 +1,6 @@
-// The connections of a server socket that have said nothing yet. libzmq takes every connection that there is a descriptor
-// for, and a task's descriptors are its own (gotcha Z3): over a bound the oldest are cut. So a crowd of strangers has few of
-// them, and whoever knows a key still has the time that a handshake takes. Thread: the socket's.
+// The connections of a server socket that have sent nothing yet. libzmq accepts connections as long as there are
+// descriptors, and a task's descriptors are its own (gotcha Z3): over a bound the oldest are cut. So many untrusted
+// peers use few descriptors, and a peer with a key still has time for its handshake. Thread: the socket's.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ class Newcomers {
   void went(int descriptor) { std::erase(waiting_, descriptor); }
   void spoke(int descriptor) { went(descriptor); }
   void cut_oldest(std::uint16_t own_port);
-  void cut(int descriptor, std::uint16_t own_port);  // one connection, whether it spoke or not
+  void cut(int descriptor, std::uint16_t own_port);  // any one connection
 
  private:
   std::size_t most_;
-  std::deque<int> waiting_;  // libzmq's, in the order in which they came
-  UniqueFd nothing_, held_;  // had beforehand: when the last descriptor is gone it is too late to ask for one
+  std::deque<int> waiting_;  // libzmq's descriptors, in the order of arrival
+  UniqueFd nothing_, held_;  // opened beforehand: too late when no descriptor is left
 };
 
 }  // namespace pounce::transport

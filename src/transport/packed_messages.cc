@@ -8,7 +8,7 @@
 namespace pounce::transport {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);  // as the bytes are
+static_assert(std::endian::native == std::endian::little);  // as on the wire
 
 using Size = std::uint32_t;
 

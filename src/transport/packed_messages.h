@@ -1,5 +1,5 @@
-// Several small messages as one, and back. ZeroMQ enciphers, queues and wakes for each frame by itself: of many short calls
-// that is most of what they cost. The bytes are those of docs/protocol.md, "Several in one". Thread: any.
+// Packs several small messages into one frame, and unpacks them. ZeroMQ enciphers, queues and wakes per frame, which
+// is most of the cost of many short calls. The format is in docs/protocol.md, "Several in one". Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 namespace pounce::transport {
 
 inline constexpr std::size_t kPackedMost = 64;             // messages
-inline constexpr std::size_t kPackedBytes = 64 * 1024;     // of all of them
+inline constexpr std::size_t kPackedBytes = 64 * 1024;     // of all messages together
 inline constexpr std::size_t kPackedFrames = 16;           // of one message
 
-// How many of the first ones may go as one: 1 where the first has to go alone.
+// How many of the first messages may be packed; 1 if the first has to go alone.
 std::size_t packable(const std::deque<Message>& messages);
-// The first `count` of them, which stay as they are.
+// Packs the first `count` messages, which stay unchanged.
 Frame pack(const std::deque<Message>& messages, std::size_t count);
-// Exactly `count` messages, each with a frame at least; nullopt: that is not what the bytes are.
+// Exactly `count` messages, each with at least one frame; nullopt: the bytes are malformed.
 std::optional<std::vector<Message>> unpack(std::string_view bytes, std::size_t count);
 
 }  // namespace pounce::transport

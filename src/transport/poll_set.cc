@@ -1,5 +1,5 @@
-// poll(2) over the sockets' own descriptors. zmq_poll would look at each socket before and after it sleeps and poll
-// twice; here each is asked once, and what its descriptor says afterwards is taken for what it may have.
+// poll(2) over the sockets' own descriptors. zmq_poll would check each socket before and after it sleeps and poll
+// twice. Here each socket is checked once; what its descriptor reports afterwards is taken as a hint.
 #include "transport/poll_set.h"
 
 #include <poll.h>
@@ -72,7 +72,7 @@ std::size_t PollSet::add_fd(int fd, bool want_write) {
   return impl_->items.size() - 1;
 }
 
-// Asking takes note of every change so far: only then does a descriptor tell of the next one.
+// Querying ZMQ_EVENTS consumes every change so far: only then does the descriptor report the next one.
 bool PollSet::Impl::ask_sockets() {
   bool any = false;
   for (Item& item : items) {
@@ -100,7 +100,7 @@ bool PollSet::wait(TimePoint until) {
   const bool already = impl_->ask_sockets();
   const timespec limit = already ? timespec{} : time_left(until);
   const int ready = impl_->poll(limit);
-  if (ready > 0) impl_->take_answers();  // EINTR: nothing is known of the descriptors
+  if (ready > 0) impl_->take_answers();  // EINTR: the descriptors' events are not set
   return already || ready > 0;
 }
 

@@ -12,7 +12,7 @@ namespace pounce::transport {
 
 class PollSet {
  public:
-  // kSpins: it may look for some microseconds before it sleeps (spin.h).
+  // kSpins: may poll for some microseconds before it sleeps (spin.h).
   enum class Wait : std::uint8_t { kSleeps, kSpins };
   explicit PollSet(Wait how = Wait::kSleeps);
   ~PollSet();
@@ -21,7 +21,7 @@ class PollSet {
   std::size_t add_fd(int fd, bool want_write = false);
   // Waits until something is ready, a signal arrives, or `until`. Returns false on time-out or signal.
   bool wait(TimePoint until);
-  // May have something: of a ZeroMQ socket it is a hint, receive() knows. Drain it, for a change is told of once.
+  // For a ZeroMQ socket this is a hint; receive() decides. Drain the socket, for a change is reported once.
   bool readable(std::size_t index) const;
   bool writable(std::size_t index) const;
 

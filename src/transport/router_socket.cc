@@ -38,7 +38,8 @@ std::optional<std::uint16_t> port_of(const std::string& endpoint) {
   return port;
 }
 
-// Of a range the first free port, from a place of our own on: many processes of a node look at once.
+// Takes the first free port of a range. The pid decides where the search starts, because many processes of a node
+// search at once.
 void bind_one(zmq::socket_t& socket, const std::string& endpoint) {
   const auto ports = ports_of(endpoint);
   if (!ports) return socket.bind(endpoint);
@@ -74,7 +75,7 @@ struct RouterSocket::Impl {
   std::vector<std::string> endpoints;
 };
 
-// Order matters: keys, domain and enforcement before bind, else a peer could come in between.
+// Order matters: keys, domain and enforcement before bind, or a peer could connect in between.
 void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
   socket = zmq::socket_t(zmq_context(context), zmq::socket_type::router);
   socket.set(zmq::sockopt::linger, 0);
@@ -124,7 +125,7 @@ void* RouterSocket::handle() { return impl_->socket.handle(); }
 
 std::optional<Received> RouterSocket::receive() {
   while (auto message = receive_message(impl_->socket)) {
-    if (message->size() < 2) continue;  // no payload, or over the limit of frames
+    if (message->size() < 2) continue;  // no payload, or too many frames
     Received received;
     received.route = message->front().text();
     auto& first = (*message)[1].impl().message;  // the routing frame is libzmq's own and carries no properties
@@ -145,7 +146,7 @@ Sent RouterSocket::send(const std::string& route, Message& frames) {
   try {
     return send_message(impl_->socket, &route, frames) ? Sent::kYes : Sent::kFull;
   } catch (const zmq::error_t& error) {
-    return Sent::kNoSuchPeer;  // EHOSTUNREACH: ROUTER_MANDATORY tells
+    return Sent::kNoSuchPeer;  // EHOSTUNREACH, thanks to ROUTER_MANDATORY
   }
 }
 

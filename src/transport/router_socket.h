@@ -24,23 +24,23 @@ struct ServerOptions {
   std::chrono::milliseconds handshake{2000};
   std::chrono::milliseconds heartbeat{0};             // ZMTP heartbeats; 0 = off (handshake endpoint)
   std::chrono::milliseconds heartbeat_timeout{0};
-  bool tells_losses = false;                          // lost_route() is asked
-  std::size_t most_newcomers = 0;                     // over tcp, that said nothing yet: cut_newcomers() is called; 0: no bound
+  bool tells_losses = false;                          // the owner calls lost_route()
+  std::size_t most_newcomers = 0;                     // silent tcp connections, for cut_newcomers(); 0: no bound
 };
 
 struct Received {
   std::string route;                  // opaque; valid while that connection lives
-  PublicKey peer;                     // who it is: the key ZAP admitted (ZMQ User-Id), not what the message says
+  PublicKey peer;                     // the key that ZAP admitted (ZMQ User-Id), not what the message says
   std::string address;                // ZMQ Peer-Address
   std::optional<unsigned> uid;        // on ipc: the kernel's peer uid
-  bool local = false;                 // over a LocalServer: a process of our own user, which has no key
+  bool local = false;                 // over a LocalServer: a process of our own user, without a key
   Message frames;                     // without the routing frame; at least one, at most kFramesPerMessage
 };
 
 class RouterSocket {
  public:
-  // Endpoints like "tcp://10.77.0.1:*", "tcp://10.77.0.1:50000-50999" (one port of these) or "ipc:///path"; every one is
-  // bound or all fail.
+  // Endpoints like "tcp://10.77.0.1:*", "tcp://10.77.0.1:50000-50999" (one port of these) or "ipc:///path"; every one
+  // is bound or all fail.
   static Result<std::unique_ptr<RouterSocket>> bind(Context& context, const KeyPair& keys, const ServerOptions& options,
                                                     const std::vector<std::string>& endpoints);
   ~RouterSocket();
@@ -49,11 +49,11 @@ class RouterSocket {
   std::optional<Received> receive();                  // non-blocking
   Sent send(const std::string& route, Message& frames);  // non-blocking; frames are consumed only on kYes
   void* handle();                                     // for polling
-  // A connection over which something came and that is gone; each once. Ask again after each receive(), which finds some.
+  // A lost connection over which something came; each one once. Call it again after each receive(), which finds some.
   std::optional<std::string> lost_route();
   void cut(const std::string& route);                 // a tcp connection; only where newcomers are bounded
   void cut_newcomers();                               // the oldest over their bound
-  void* monitor_handle();                             // readable when there may be a loss or a newcomer; it may also have nothing
+  void* monitor_handle();                             // readable when there may be a loss or a newcomer
 
  private:
   struct Impl;

@@ -7,7 +7,7 @@
 namespace pounce::transport {
 namespace {
 
-constexpr std::chrono::microseconds kSoon{400};  // after the wait before: another call
+constexpr std::chrono::microseconds kSoon{400};  // a wait this short suggests that another call follows
 
 bool one_for_each_end() {
   cpu_set_t ours;
@@ -20,7 +20,7 @@ Duration of(const timespec& limit) { return std::chrono::seconds(limit.tv_sec) +
 }  // namespace
 
 int Spin::poll(pollfd* items, std::size_t count, const timespec& limit) {
-  if (of(limit) == Duration::zero()) return ::ppoll(items, count, &limit, nullptr);  // a look, which says nothing about waits
+  if (of(limit) == Duration::zero()) return ::ppoll(items, count, &limit, nullptr);  // a mere check, not a wait
   const TimePoint begin = Clock::now();
   int ready = 0;
   if (hot_ && of(limit) > kLongest) ready = look(items, count, begin + kLongest);

@@ -62,7 +62,7 @@ void* Context::zap_handle() { return impl_->zap.handle(); }
 
 void Context::service_zap() {
   while (auto request = receive_message(impl_->zap)) {
-    if (request->size() < 4) continue;  // not ZAP: only libzmq's own sockets can be on the other side
+    if (request->size() < 4) continue;  // not ZAP: only libzmq's own sockets can be at the other end
     std::string user_id;
     const bool admitted = impl_->answer(*request, user_id);
     Message reply;
@@ -79,7 +79,7 @@ void Context::service_zap() {
 }
 
 void Context::abandon_after_fork() {
-  // The I/O threads are the parent's: closing anything here would wait for them for ever. Leaked on purpose.
+  // The I/O threads are the parent's: closing anything here would wait for them forever. Leaked on purpose.
   static_cast<void>(impl_.release());
 }
 

@@ -30,7 +30,8 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Who may finish a handshake in this domain. Without an entry nobody may. `answer` runs in service_zap().
+  // Decides which keys may finish a handshake in this domain. Without an entry none may. `answer` runs in
+  // service_zap().
   void admit(const std::string& domain, ZapAnswer answer);
   // The ZAP handler's socket: poll its fd with the others and call this when readable (and once per turn).
   void service_zap();

@@ -7,7 +7,7 @@
 namespace pounce::transport {
 namespace {
 
-constexpr std::size_t kPartsMax = 1024 + 1;  // protocol/limits.h kFramesPerMessage and a routing frame
+constexpr std::size_t kPartsMax = 1024 + 1;  // protocol/message_limits.h kFramesPerMessage and a routing frame
 
 bool send_part(zmq::socket_t& socket, zmq::message_t& part, bool more) {
   const auto flags = zmq::send_flags::dontwait | (more ? zmq::send_flags::sndmore : zmq::send_flags::none);

@@ -1,4 +1,4 @@
-// What the .cc files of this module share of ZeroMQ. Never included from outside src/transport.
+// The ZeroMQ helpers that this module's .cc files share. Never included from outside src/transport.
 #pragma once
 
 #include <cerrno>
@@ -24,9 +24,9 @@ struct Frame::Impl {
 
 zmq::context_t& zmq_context(Context& context);
 
-// Every part of the next message, or nothing. More than kFramesPerMessage parts: all are read, none is kept.
+// Every part of the next message, or nothing. A message of more than kFramesPerMessage parts is read and dropped.
 std::optional<Message> receive_message(zmq::socket_t& socket);
-// As its options take times.
+// As ZeroMQ's options take times.
 inline int milliseconds(std::chrono::milliseconds duration) { return static_cast<int>(duration.count()); }
 
 // False when the first part would block; then `frames` is untouched.
@@ -35,13 +35,14 @@ bool send_message(zmq::socket_t& socket, const std::string* route, Message& fram
 // A property that libzmq and ZAP put on what came in ("User-Id", "Peer-Address"); nothing when it is not there.
 std::optional<std::string> property(zmq::message_t& message, const char* name);
 
-// The kernel's word about a peer on ipc, whose address is "localhost:<uid>:<gid>:<pid>"; nothing for any other address.
+// The kernel's word about a peer on ipc, whose address is "localhost:<uid>:<gid>:<pid>"; nothing for any other
+// address.
 std::optional<unsigned> uid_of(std::string_view address);
 
-// Never one twice: the name of a closed monitor is freed only some time later.
+// Never the same name twice: the name of a closed monitor is freed only some time later.
 std::string unused_monitor_name();
 
-// libzmq gives up with EINTR even a call that does not wait, when a signal meets its look at its mailbox; cppzmq makes
+// libzmq returns EINTR even from a call that does not wait, when a signal interrupts its mailbox check; cppzmq makes
 // that an exception. The interpreter's main thread is interrupted by signals on purpose: here they mean nothing.
 template <class Call>
 auto through_signals(const Call& call) {

@@ -113,12 +113,12 @@ void Client::on(const task::SendTask& order) {
 
 void Client::on(const task::SendCancel& order) {
   if (answering_ && bug_ == Bug::kCancelForgotten) return;
-  if (DataLink* link = link_at(order.place)) link->send(exec::CancelAsked{id_, order.task, order.grace, order.only_if_queued});
+  if (DataLink* link = link_at(order.place)) link->send(exec::CancelRequested{id_, order.task, order.grace, order.only_if_queued});
 }
 
 void Client::on(const task::SendQuery& order) {
   if (bug_ == Bug::kNoQuery) return;
-  if (DataLink* link = link_at(order.place)) link->send(exec::StatesAsked{id_, order.tasks, true});
+  if (DataLink* link = link_at(order.place)) link->send(exec::StatesRequested{id_, order.tasks, true});
 }
 
 void Client::on(const task::Acknowledge& order) {

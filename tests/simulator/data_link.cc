@@ -74,7 +74,7 @@ TimePoint DataLink::undisturbed_since() const {
 
 void DataLink::send(exec::Event event) {
   if (const auto* task = std::get_if<exec::TaskArrived>(&event)) note("task ", number_of(task->task), " is sent, attempt ", task->attempt);
-  if (const auto* cancel = std::get_if<exec::CancelAsked>(&event)) note("cancel of task ", number_of(cancel->task));
+  if (const auto* cancel = std::get_if<exec::CancelRequested>(&event)) note("cancel of task ", number_of(cancel->task));
   if (!wire_) return;
   wire_->send(End::kServer, [&world = world_, to = to_, session = client_.id(), wire = wire_, event = std::move(event)] {
     if (Interpreter* there = world.interpreter(to)) there->hear(session, wire, event);

@@ -59,7 +59,7 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
   if (seat == seats_.end()) return;
   client_seen_ = world_.time.now();
   if (seat->second.wire != from && bug_ != Bug::kOldConnectionHeard) return;  // its client has asked about what was under way
-  if (const auto* asked = std::get_if<exec::StatesAsked>(&event); asked != nullptr && gives_up(*asked))
+  if (const auto* asked = std::get_if<exec::StatesRequested>(&event); asked != nullptr && gives_up(*asked))
     world_.ledger.interpreter(number_).dismissed.insert(session);
   const auto* task = std::get_if<exec::TaskArrived>(&event);
   if (task == nullptr) return tell_core(event);
@@ -70,7 +70,7 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
   tell_core(arrived);
 }
 
-bool Interpreter::gives_up(const exec::StatesAsked& asked) const {
+bool Interpreter::gives_up(const exec::StatesRequested& asked) const {
   return asked.no_others && std::ranges::any_of(attempts_, [&](const auto& entry) {
            return world_.ledger.task(entry.first).session == asked.session && core_.state_of(entry.first) != RemoteTaskState::kUnknown &&
                   std::ranges::find(asked.tasks, entry.first) == asked.tasks.end();

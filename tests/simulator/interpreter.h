@@ -50,7 +50,7 @@ class Interpreter {
     Wire wire;  // null: not attached
   };
 
-  bool gives_up(const exec::StatesAsked& asked) const;  // what its client no longer counts on
+  bool gives_up(const exec::StatesRequested& asked) const;  // what its client no longer counts on
   void tell_core(const exec::Event& event);
   void perform(const exec::KeepTask& action) { attempts_[action.task] = arriving_attempt_; }
   void perform(const exec::StartTask& action);

@@ -92,7 +92,7 @@ void Client::cancel_some() {
       continue;
     }
     task.cancel_asked = true;
-    happened(task::CancelAsked{id, world_.random.between(100ms, 5s), task.nature != Nature::kEndless && world_.random.chance(200'000)});
+    happened(task::CancelRequested{id, world_.random.between(100ms, 5s), task.nature != Nature::kEndless && world_.random.chance(200'000)});
   }
 }
 

@@ -140,7 +140,7 @@ std::string configuration() {
 std::string policy_keys() {
   std::string text = "| key | is | meaning | of |\n|---|---|---|---|\n";
   for (const policy::Key& key : policy::keys()) {
-    const char* of = key.reader == policy::Reader::kNobody ? "-" : key.reader == policy::Reader::kSlurm ? "plan, apply" : "pounced";
+    const char* of = key.reader == policy::Reader::kEditors ? "-" : key.reader == policy::Reader::kSlurm ? "plan, apply" : "pounced";
     text += "|" + cell(code(key.path)) + cell(words_of(key.form)) + cell(key.meaning) + cell(of) + "\n";
   }
   return text;

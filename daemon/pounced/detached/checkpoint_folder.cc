@@ -16,7 +16,7 @@ constexpr char kWhole[] = ".checkpoint", kUnfinished[] = ".new";
 void CheckpointFolder::remove(const TaskId& task) const { ::unlink((path_ + "/" + task.hex() + kWhole).c_str()); }
 
 void CheckpointFolder::remove_all_of(const SessionId& session) const {
-  std::error_code trouble;  // what stays goes by its age
+  std::error_code trouble;  // remove_older() takes what stays
   for (const auto& entry : fs::directory_iterator(path_, trouble)) {
     std::error_code gone;
     if (entry.path().filename().string().starts_with(session.hex() + "-")) fs::remove(entry.path(), gone);

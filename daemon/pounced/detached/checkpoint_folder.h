@@ -1,5 +1,6 @@
-// The checkpoints of tasks, written by workers (python/pounce/_worker/checkpoints.py) and never opened here: of a task with a
-// name `<task>.checkpoint`, of any other `<session>-<task>.checkpoint`; `.new` while one is being written. Thread: loop.
+// The checkpoints of tasks. Workers write them (python/pounce/_worker/checkpoints.py); pounced never opens one. The
+// file of a task with a name is `<task>.checkpoint`, of any other `<session>-<task>.checkpoint`; `.new` marks one
+// being written. Thread: loop.
 #pragma once
 
 #include <chrono>
@@ -15,7 +16,8 @@ class CheckpointFolder {
 
   void remove(const TaskId& task) const;           // of a task with a name
   void remove_all_of(const SessionId& session) const;  // its client will not run its tasks again
-  // Of tasks that nobody asked about any more; and what a worker left that died while it wrote.
+  // Removes checkpoints of tasks that no client follows any more, and unfinished files of workers that died while
+  // writing.
   void remove_older(std::chrono::seconds whole, std::chrono::seconds unfinished) const;
 
  private:

@@ -52,7 +52,7 @@ std::optional<DetachedRecord> DetachedFolder::record(const std::string& name) co
 
 std::vector<DetachedRecord> DetachedFolder::records() const {
   std::vector<DetachedRecord> found;
-  std::error_code trouble;  // what cannot be read now is asked for again
+  std::error_code trouble;  // what cannot be read now is read at the next call
   for (const auto& entry : fs::directory_iterator(path_, trouble))
     if (auto one = record(entry.path().filename())) found.push_back(std::move(*one));
   return found;
@@ -64,7 +64,7 @@ Result<void> DetachedFolder::claim(const DetachedRecord& record) {
   const std::string text = protocol::encode_detached_record(record);
   if (const auto written = replace_file(prepared + kRecord, text); !written) return written;
   if (::rename(prepared.c_str(), of(record.row.name).c_str()) == 0) {
-    unwritten_.erase(record.row.name);  // of one whose folder somebody has removed
+    unwritten_.erase(record.row.name);  // of an earlier task whose folder was removed
     return {};
   }
   if (errno == EEXIST || errno == ENOTEMPTY)

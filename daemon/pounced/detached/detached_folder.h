@@ -1,7 +1,7 @@
-// The results folder of one user and cluster: a folder for each detached task, called as the task is. In it lie `record`
-// (ours), `<task>.call` and `<task>.log` (made by the kernel), `<digest>.outcome` (made by the worker). All of it 0600 in
-// 0700. The kernel prepares it as `.<task>`; a rename claims the name, so that two pounceds never give one name twice.
-// Nothing here opens a call or an outcome. Thread: loop.
+// The results folder of one user and cluster. Each detached task has a folder of its own name with `record` (written
+// by pounced), `<task>.call` and `<task>.log` (by the kernel) and `<digest>.outcome` (by the worker), all 0600 in
+// 0700. The kernel prepares the folder as `.<task>`, and a rename claims the name, so two pounceds never give one
+// name twice. This class opens neither calls nor outcomes. Thread: loop.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,15 @@ class DetachedFolder {
   explicit DetachedFolder(std::string path) : path_(std::move(path)) {}
 
   std::string of(const std::string& name) const { return path_ + "/" + name; }
-  bool has(const std::string& name) const;  // its folder, whatever is in it
+  bool has(const std::string& name) const;  // whether its folder exists, whatever is in it
   std::vector<protocol::DetachedRecord> records() const;
   std::optional<protocol::DetachedRecord> record(const std::string& name) const;
 
-  // kNameTaken when another task has it.
+  // kNameTaken when another task has the name.
   Result<void> claim(const protocol::DetachedRecord& record);
   Result<void> save(const protocol::DetachedRecord& record) const;
-  // Of one that has ended, where its end cannot be written now: whoever asks here is told it, and it is written when it can be.
+  // Keeps the record of an ended task that cannot be written now. record() returns it meanwhile; write_kept()
+  // retries.
   void keep(protocol::DetachedRecord record);
   void write_kept();
   std::optional<KeptOutcome> outcome(const std::string& name) const;
@@ -45,7 +46,7 @@ class DetachedFolder {
   std::map<std::string, protocol::DetachedRecord> unwritten_;  // by its name
 };
 
-// What becomes a folder's name: letters, digits, and . _ - inside, at most 64.
+// Whether `name` can be a folder's name: at most 64 letters, digits and . _ -, beginning with a letter or digit.
 bool usable_name(const std::string& name);
 bool is_digest(const std::string& text);
 

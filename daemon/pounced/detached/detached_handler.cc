@@ -1,4 +1,4 @@
-// What kernels and workers say about detached tasks.
+// Handles the messages of kernels and workers about detached tasks.
 #include <algorithm>
 #include <ctime>
 
@@ -11,7 +11,7 @@ namespace {
 
 using protocol::DetachedRow;
 
-constexpr std::size_t kMostRows = 256;  // a header on the control channel is bounded: the newest
+constexpr std::size_t kMostRows = 256;  // the newest: a header on the control channel is bounded
 
 std::string list_of(const std::vector<protocol::DetachedRecord>& records) {
   if (records.empty()) return "there are none";
@@ -29,11 +29,11 @@ void DetachedTasks::hear(Peer& client, const protocol::SubmitDetached& message) 
   if (known == state_.clients.end() || !usable_name(message.name))
     return answer(client, message.question, {}, {ErrorCode::kBadRequest, "not a name: " + message.name, {}, {}});
   if (const auto said = folder_.record(message.name); said && said->row.task == message.task)
-    return answer(client, message.question, {said->row});  // again: our answer was lost with its connection
-  // Also where somebody has removed the folder of one that lives: nobody could tell the two apart.
+    return answer(client, message.question, {said->row});  // a repeat: our answer was lost with its connection
+  // Also if the folder of the live task was removed: two live tasks of one name could not be told apart.
   if (find(message.name) != nullptr)
     return answer(client, message.question, {}, {ErrorCode::kNameTaken, "a task has the name " + message.name + " already", {}, {}});
-  // Of another client's session or task it would take the place.
+  // The task's session would take the place of another client's session or task.
   if (const SessionId session = session_of(message.task); live_.contains(session) || state_.clients.contains(session))
     return answer(client, message.question, {}, {ErrorCode::kBadRequest, "this id is in use: " + message.task.hex(), {}, {}});
   protocol::DetachedRecord record;
@@ -84,11 +84,11 @@ void DetachedTasks::hear(Peer& client, const protocol::CancelDetached& message) 
 
 void DetachedTasks::hear(Peer& worker, const protocol::DetachedEnded& message) {
   const auto found = std::ranges::find(live_, message.task, [](const auto& entry) { return entry.second.record.row.task; });
-  if (found == live_.end()) return;  // said twice
+  if (found == live_.end()) return;  // a repeated message
   Live& live = found->second;
   const DetachedRow& row = live.record.row;
   if (row.state != "running" || row.relayed || row.lease != worker.lease || message.worker != live.record.worker || message.epoch != live.record.epoch) return;
-  // Of several workers none could be told from another by a relay that comes later.
+  // A relay that comes later could not tell several workers apart.
   if (message.error.code == ErrorCode::kNotShared && live.record.resources.workers <= 1) return relay(live, message.error);
   DetachedRow end;
   end.ok = message.ok;

@@ -1,6 +1,6 @@
-// Detached tasks whose worker does not see the results folder: a kernel that does, the relay, opens the task's own session,
-// sends the call to the worker and brings the outcome into the folder. While there is no relay the worker keeps the
-// outcome, for `result_hold_s` (docs/protocol.md §10).
+// Detached tasks whose worker does not see the results folder. A kernel that sees it, the relay, opens the task's own
+// session, sends the call to the worker and writes the outcome into the folder. Without a relay the worker keeps the
+// outcome for `result_hold_s` (docs/protocol.md §10).
 #include "base/log.h"
 #include "messages/sentence.h"
 #include "pounced/detached/detached_tasks.h"
@@ -27,7 +27,7 @@ void DetachedTasks::relay(Live& live, const Error& why) {
   publish(row);
 }
 
-// One relay at a time: the next one may come when this one has been silent.
+// Admits one relay at a time; another may take over once it has been silent.
 void DetachedTasks::hear(Peer& client, const protocol::RelayDetached& message) {
   Live* live = find(message.name);
   if (live == nullptr || !live->record.row.relayed)
@@ -52,10 +52,11 @@ void DetachedTasks::hear(Peer& relay, const protocol::OpenSession&) {
     control_.send(relay, protocol::Refused{Error{ErrorCode::kNoSuchName, "this session's task is not relayed", {}, {}}});
 }
 
-// The lease stays what it is, whatever a relay says of resources. Only now does it know what to do with a grant.
+// The lease keeps its resources whatever the relay demands. SessionOpened follows, because only now can the relay use
+// a grant.
 void DetachedTasks::hear(Peer& relay, const protocol::Demand& message) {
   const Live* live = find(relay.session);
-  if (!live->record.row.relayed) return;  // it has not heard that yet
+  if (!live->record.row.relayed) return;  // the relay has not heard that yet
   lease::Request request{kRequest, live->record.resources, 0, 0, {}};
   for (const Request& said : message.requests) {
     request.waiting += said.waiting;
@@ -77,12 +78,12 @@ TimePoint DetachedTasks::relay_last_seen(const Live& live) {
   return std::max(live.relay_claimed, relay == nullptr ? TimePoint{} : relay->last_seen);
 }
 
-void DetachedTasks::end_what_nobody_fetched() {
-  std::vector<SessionId> left;
+void DetachedTasks::end_unfetched_tasks() {
+  std::vector<SessionId> unfetched;
   for (const auto& [session, live] : live_)
     if (live.record.row.relayed && std::max(live.last_use, relay_last_seen(live)) + setup_.hold < Clock::now())
-      left.push_back(session);
-  for (const SessionId& session : left) {
+      unfetched.push_back(session);
+  for (const SessionId& session : unfetched) {
     Live& live = *find(session);
     fail(live, error_of(ErrorCode::kResultGone,
                         {.code = CauseCode::kNotFetched, .time = whole(setup_.hold), .word = live.record.row.name}));

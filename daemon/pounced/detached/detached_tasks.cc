@@ -22,13 +22,13 @@ bool may_have_started(const Error& death, const TaskId& task) {
   return started == death.context.end() || started->second.find(task.hex()) != std::string::npos;
 }
 
-// An interpreter's. Empty: not known, in a record of an earlier version.
+// Compares interpreters' keys. An empty key is unknown: the record is from an earlier version.
 bool same_key(const std::string& one, const std::string& other) { return one.empty() || other.empty() || one == other; }
 
-// Somebody ended the job on purpose: running it again would undo that.
+// A user ended the job on purpose: running the task again would undo that.
 bool is_an_order(const Error& error) { return error.code == ErrorCode::kJobCancelled; }
 
-// What a user wants to know of the wait, as in LeaseStatus.
+// Copies the facts about the wait that a user reads, as in LeaseStatus.
 void tell_wait(const lease::TellStatus& order, DetachedRow& row) {
   const bool queued = order.state == lease::LeaseState::kQueued;
   row.class_name = queued ? order.waiting.class_name : "";
@@ -108,12 +108,13 @@ std::string DetachedTasks::key_of(const lease::GrantWorker& order) const {
   return found == state_.interpreters.end() ? std::string() : found->second.key;
 }
 
-// Also repeated, for the same interpreter: then it answers again if it has ended the task.
+// A grant may repeat for the same interpreter, which then answers again if it has ended the task.
 bool DetachedTasks::act(Live& live, const lease::GrantWorker& order) {
   live.put_off.reset();
   protocol::DetachedRecord& record = live.record;
   if (record.row.state == "running") {
-    if (record.row.lease == order.lease && record.worker != order.worker) return true;  // the first of several has it
+    // Another of its workers has the task.
+    if (record.row.lease == order.lease && record.worker != order.worker) return true;
     if (record.row.lease == order.lease && record.epoch == order.epoch && same_key(record.key, key_of(order))) {
       if (!record.row.relayed) run(live);
       return !record.row.relayed;
@@ -128,8 +129,8 @@ bool DetachedTasks::act(Live& live, const lease::GrantWorker& order) {
   granted.worker = order.worker;
   granted.epoch = order.epoch;
   granted.key = key_of(order);
-  // Before it can start: else the next pounced would run it a second time. Where somebody has taken its folder away the worker
-  // has no call to run, and says so.
+  // The record is saved before the task can start: otherwise the next pounced would run it a second time. If the
+  // folder was removed, the worker has no call to run and reports that.
   if (const auto saved = save(granted); !saved && folder_.has(record.row.name)) {
     put_off(live, order, saved.error().text);
     return true;
@@ -151,7 +152,7 @@ void DetachedTasks::run(Live& live) {
   const DetachedRow& row = live.record.row;
   const WorkerIndex index = live.record.worker;
   Peer* worker = state_.peers.worker(live.links[index]);
-  if (worker == nullptr) return;  // it comes back, and is granted again
+  if (worker == nullptr) return;  // the worker comes back and is granted again
   spdlog::info("detached task {} lease={}", row.name, row.lease.hex());
   control_.send(*worker, protocol::RunDetached{row.lease, index, live.record.epoch, session_of(row.task), row.task,
                                          folder_.of(row.name)});
@@ -202,11 +203,11 @@ void DetachedTasks::wait_again(Live& live) {
   demand(live);
 }
 
-// Its end may be on disk although nobody could tell us of it.
+// The outcome may be on disk although no worker could report it.
 void DetachedTasks::lost(Live& live, Error why) {
   if (const auto kept = folder_.outcome(live.record.row.name)) {
     DetachedRow end;
-    end.ok = true;  // what it is, the outcome says itself
+    end.ok = true;  // the outcome itself says what it is
     end.digest = kept->digest;
     return finish(live, end);
   }
@@ -250,9 +251,9 @@ Result<void> DetachedTasks::save(const protocol::DetachedRecord& record) {
 
 void DetachedTasks::look_after() {
   std::vector<SessionId> sessions;
-  end_what_nobody_fetched();
+  end_unfetched_tasks();
   for (const auto& [session, live] : live_) sessions.push_back(session);
-  for (const SessionId& session : sessions)  // the answer may be that its lease has ended, and so has it
+  for (const SessionId& session : sessions)  // the core's answer may end the lease and the task with it
     if (const Live* live = find(session)) demand(*live);
   for (const SessionId& session : sessions)
     if (Live* live = find(session); live != nullptr && live->put_off) act(*live, lease::GrantWorker(*live->put_off));

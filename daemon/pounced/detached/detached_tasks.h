@@ -1,6 +1,7 @@
-// pounced in the place of a kernel: for each detached task it keeps a session of its own in the lease core, so that the task
-// has a lease, runs to its end and gives the lease back, whether or not any kernel lives (docs/states.md, "Detached tasks").
-// It handles names, digests and records; calls and outcomes are files between kernel and worker. Thread: loop.
+// Takes the place of a kernel for detached tasks: each has a session of its own in the lease core, so it gets a
+// lease, runs to its end and gives the lease back whether or not a kernel lives (docs/states.md, "Detached tasks").
+// This class handles names, digests and records; calls and outcomes are files between kernel and worker.
+// Thread: loop.
 #pragma once
 
 #include <map>
@@ -23,7 +24,7 @@ struct DetachedSetup {
   std::string instance;
   std::string folder, checkpoints;
   std::chrono::milliseconds keep;
-  std::chrono::milliseconds hold;  // a relayed task's worker waits so long for a relay to take its outcome
+  std::chrono::milliseconds hold;  // how long a relayed task's worker keeps its outcome for a relay
   std::chrono::milliseconds relay_silence;
 };
 
@@ -33,8 +34,8 @@ class DetachedTasks {
       : setup_(std::move(setup)), loop_(loop), state_(state), driver_(driver), control_(control), folder_(setup_.folder), checkpoints_(setup_.checkpoints) {}
   ~DetachedTasks() { loop_.unwatch(timer_); }
 
-  void restore();                              // those of a previous instance; call after JournalRead
-  bool take(const lease::Action& action);      // true: it was for one of these sessions, and is carried out
+  void restore();                              // unfinished tasks of earlier processes; call after JournalRead
+  bool take(const lease::Action& action);      // true: it was for a detached task and is carried out
 
   void hear(Peer& client, const protocol::SubmitDetached& message);
   void hear(Peer& client, const protocol::DetachedAsk& message);
@@ -47,21 +48,21 @@ class DetachedTasks {
 
   bool keeps(const SessionId& session) const { return live_.contains(session); }
 
-  // Of tasks without a name: their client has gone, and nothing runs them again.
+  // Forgets the checkpoints of tasks without a name: their client is gone, and nothing runs them again.
   void forget_checkpoints_of(const SessionId& session) const { checkpoints_.remove_all_of(session); }
-  static SessionId session_of(const TaskId& task);  // 128 random bits either way: the session is called as the task is
+  static SessionId session_of(const TaskId& task);  // the same 128 random bits: the session has the task's id
 
  private:
   static constexpr RequestId kRequest{1};
 
-  struct Live {  // has not ended
+  struct Live {  // a task that has not ended
     protocol::DetachedRecord record;
     std::map<WorkerIndex, lease::WorkerLink> links{};  // of the workers that know its session
-    TimePoint relay_claimed{}, last_use{};           // of one that is relayed
-    std::optional<lease::GrantWorker> put_off{};     // its record could not be written
+    TimePoint relay_claimed{}, last_use{};           // only while it is relayed
+    std::optional<lease::GrantWorker> put_off{};     // a grant whose record could not be written yet
   };
 
-  // what the lease core orders for these sessions
+  // The lease core's orders for these sessions.
   bool act(Live& live, const lease::AdmitClient& order);
   bool act(Live& live, const lease::GrantWorker& order);
   std::string key_of(const lease::GrantWorker& order) const;
@@ -82,13 +83,13 @@ class DetachedTasks {
   void lost(Live& live, Error why);
   void relay(Live& live, const Error& why);
   TimePoint relay_last_seen(const Live& live);
-  void end_what_nobody_fetched();
+  void end_unfetched_tasks();
   void finish(Live& live, const protocol::DetachedRow& end);
   void fail(Live& live, Error why);
   void publish(const protocol::DetachedRow& row);
   Result<void> save(const protocol::DetachedRecord& record);
   void answer(Peer& client, std::uint32_t question, std::vector<protocol::DetachedRow> rows, Error error = {});
-  void look_after();  // now and then: what the core may have forgotten, what is older than it should be
+  void look_after();  // periodic: repeats demands that the core may have forgotten, removes what is too old
 
   bool relays(const SessionId& session) const;
   Live* find(const SessionId& session);
@@ -100,7 +101,7 @@ class DetachedTasks {
   CoreDriver& driver_;
   ControlChannel& control_;
   DetachedFolder folder_;
-  const CheckpointFolder checkpoints_;  // also those of tasks without a name, which no kernel lives to remove
+  const CheckpointFolder checkpoints_;  // also those of tasks without a name whose kernel is gone
   std::map<SessionId, Live> live_;
   transport::EventLoop::WatchId timer_ = 0;
 };

@@ -42,7 +42,7 @@ void ActionExecutor::act(const lease::RecordOutcome& order) {
   spdlog::info("lease={} ended: {}", record.lease.hex(), messages::sentence(record.why));
   state_.uses.ended(record.lease, order.code, record.why, std::time(nullptr));
   std::erase_if(state_.interpreters, [&](const auto& entry) { return entry.first.first == record.lease; });
-  state_.peers.forget_lease(record.lease);  // a worker that lives on says hello again, and is told to end
+  state_.peers.forget_lease(record.lease);  // a worker that still lives says hello again and is told to end
 }
 
 void ActionExecutor::act(const lease::SubmitJob& order) {
@@ -58,7 +58,7 @@ void ActionExecutor::act(const lease::SubmitJob& order) {
   });
 }
 
-// Where nothing else fits, a node in trouble is better than none.
+// If nothing fits elsewhere, a node in trouble is better than none.
 void ActionExecutor::submit(const lease::SubmitJob& order, MadeJob made) {
   launcher_.ask(slurm::Submit{made.spec}, [this, order, made](Result<JobIdentity> job) {
     if (job) return driver_.tell(lease::Submitted{order.lease, *job, made.note});
@@ -100,8 +100,9 @@ void ActionExecutor::act(const lease::ReconcileJobs&) {
   });
 }
 
-// The own tag's jobs are in `found`; then each previous instance's, one after the other. Any failure fails the whole: half a
-// truth would look like the absence of the other half.
+// `found` begins with the jobs of this instance's tag; the jobs of each previous instance are added one after the
+// other. One failure fails the whole reconciliation: jobs missing from a partial answer would look as if they did not
+// exist.
 void ActionExecutor::reconcile_next(std::size_t previous_instance, std::vector<JobView> found) {
   if (previous_instance == context_.previous_instances.size()) return driver_.tell(lease::ReconcileDone{as_ours(Views(std::move(found)))});
   launcher_.ask(slurm::Reconcile{context_.previous_instances[previous_instance]}, [this, previous_instance, found = std::move(found)](Views views) {
@@ -124,7 +125,7 @@ ActionExecutor::Views ActionExecutor::as_ours(Views views) const {
 
 void ActionExecutor::act(const lease::AdmitClient& order) {
   const Peer* client = state_.peers.client(order.session);
-  if (client == nullptr) return;  // it comes back with another key: SessionOpened repeats this
+  if (client == nullptr) return;  // it reconnects with another key, and SessionOpened repeats this order
   to_worker(order.lease, order.link, protocol::Admit{order.lease, order.session, transport::to_z85(client->key)});
 }
 
@@ -165,7 +166,7 @@ void ActionExecutor::act(const lease::TellStatus& order) {
   to_client(order.session, status);
 }
 
-// Nobody may take this machine's CPU for a GPU, from the first line on.
+// Every status names the stand-in, so that no user takes this machine's CPU for a GPU.
 std::string ActionExecutor::devices_shown(const lease::TellStatus& status) const {
   if (!context_.stand_in || !status.devices.empty()) return status.devices;
   const auto client = state_.clients.find(status.session);
@@ -198,7 +199,7 @@ void ActionExecutor::to_worker(const LeaseId& lease, lease::WorkerLink link, con
   Peer* worker = state_.peers.worker(link);
   if (worker == nullptr || control_.send(*worker, header)) return;
   const WorkerIndex index = worker->worker;
-  state_.peers.forget(PublicKey(worker->key));  // if it lives it notices our silence, and says hello again
+  state_.peers.forget(PublicKey(worker->key));  // a live worker notices our silence and says hello again
   driver_.tell(lease::WorkerLost{lease, index, link, true});
 }
 

@@ -1,5 +1,5 @@
-// Carries out what the core decides: journal, launcher, messages to workers and clients. An order for somebody who is
-// gone is dropped; the core learns of the loss by its own event. Thread: loop.
+// Carries out the core's orders: journal records, launcher questions, messages to workers and clients. An order for a
+// peer that is gone is dropped; the core learns of the loss by an event of its own. Thread: loop.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct ActionContext {
   InstanceId instance;
   std::vector<InstanceId> previous_instances;  // of earlier boots: their jobs count as ours
   Folders folders;
-  bool stand_in = false;  // GPUs are this machine's CPU
+  bool stand_in = false;  // this machine's CPU stands in for GPUs
   std::function<void()> end_daemon;
 };
 
@@ -81,7 +81,7 @@ class ActionExecutor {
   JobBuilder& jobs_;
   SitePolicy& policy_;
   JobNotes& notes_;
-  std::map<LeaseId, Error> not_journalled_;  // their submission does not happen
+  std::map<LeaseId, Error> not_journalled_;  // these leases are not submitted
 };
 
 }  // namespace pounce::daemon

@@ -1,4 +1,4 @@
-// One blocking question to pounce-slurm, for the moments before there is a loop. Thread: main.
+// Asks pounce-slurm one question and blocks, for use before the event loop runs. Thread: main.
 #pragma once
 
 #include "pounce/cluster.h"
@@ -8,7 +8,7 @@
 
 namespace pounce::daemon {
 
-// With SLURM_CONF and nothing else of Slurm's environment.
+// The helper gets SLURM_CONF and SLURM_CONF_SERVER, and no other variable of Slurm's.
 slurm::GatewayOptions gateway_options(const Config& config);
 
 Result<ClusterFacts> ask_facts(const Config& config);

@@ -1,5 +1,5 @@
-// Nodes on which this instance asks for no lease for a while: a GPU failed there, or a worker saw others than its lease's. Forgotten
-// with this process: the next one learns it again. Thread: loop.
+// Nodes on which this instance requests no lease for a while, because a GPU failed there or a worker saw GPUs other
+// than its lease's. The list is kept in memory only: the next process learns it again. Thread: loop.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ class AvoidedNodes {
  public:
   static constexpr std::size_t kMost = 256;
 
-  // Of an error that is no node's fault, and of what is no node's name, nothing comes.
+  // Ignores errors that are not the node's fault, and names that no node can have.
   void hear(const std::string& node, const Error& error, TimePoint until);
 
   struct Node {

@@ -1,5 +1,6 @@
-// Feeds the pure core: one event at a time, its orders carried out in their order, a timer at its next deadline. An
-// order that is answered at once (the local launcher does) makes an event that waits for its turn. Thread: loop.
+// Drives the pure core: feeds it one event at a time, carries out its orders in sequence, and sets a timer for its
+// next deadline. An order may be answered at once (by the local launcher); that event waits for its turn.
+// Thread: loop.
 #pragma once
 
 #include <deque>

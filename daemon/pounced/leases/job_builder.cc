@@ -12,7 +12,7 @@ std::string sentences(const std::vector<std::string>& why) {
   return joined(why, "; ");
 }
 
-// Nodes that are in trouble, as far as Slurm has others.
+// Excludes nodes in trouble. ActionExecutor::submit() allows them again if nothing fits elsewhere.
 void leave_out(MadeJob& job, const std::vector<std::string>& nodes) {
   std::string& not_nodes = job.spec.resources.not_nodes;
   job.not_nodes = not_nodes;
@@ -28,30 +28,31 @@ void JobBuilder::make(const lease::SubmitJob& order, const ClientFacts& client, 
     return reply(MadeJob{job_spec(plan_, site_.instance, order.lease, order.resources, client.opened), {}});
   policy_.look();
   if (!policy::needs_cluster_snapshot(policy_.now(), order.resources)) return reply(made(order, client.opened, context(order.session)));
-  // Both at once, so that little happens between the two answers.
-  const auto asked = std::make_shared<Asked>();
+  // Both questions are sent at once, so that little changes between the two answers.
+  const auto answers = std::make_shared<ClusterAnswers>();
   launcher_.ask(slurm::AskClusterSnapshot{order.resources.not_nodes}, [=, this](Result<ClusterSnapshot> cluster) {
-    asked->cluster = std::move(cluster);
-    make_when_known(order, client, *asked, reply);
+    answers->cluster = std::move(cluster);
+    make_when_known(order, client, *answers, reply);
   });
   launcher_.ask(slurm::AskQueue{}, [=, this](Result<std::vector<JobView>> jobs) {
-    asked->jobs = std::move(jobs);
-    make_when_known(order, client, *asked, reply);
+    answers->jobs = std::move(jobs);
+    make_when_known(order, client, *answers, reply);
   });
 }
 
-void JobBuilder::make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const Asked& asked,
+void JobBuilder::make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const ClusterAnswers& answers,
                                  const Reply<MadeJob>& reply) {
-  if (!asked.cluster || !asked.jobs) return;
-  if (!*asked.cluster) return reply(failure(asked.cluster->error()));
+  if (!answers.cluster || !answers.jobs) return;
+  if (!*answers.cluster) return reply(failure(answers.cluster->error()));
   policy::SchedulingContext known = context(order.session);
-  known.cluster_snapshot = &**asked.cluster;
+  known.cluster_snapshot = &**answers.cluster;
   known.may_go_apart = !client.detached;
-  if (*asked.jobs) known.awaited = awaited(**asked.jobs);  // else nothing is known of them: each takes what is free
+  // Without the queue the waiting jobs are unknown, and each takes what is free.
+  if (*answers.jobs) known.awaited = awaited(**answers.jobs);
   reply(made(order, client.opened, known));
 }
 
-// Of leases that were decided about a moment ago Slurm knows nothing yet.
+// Slurm does not know yet of leases that were decided a moment ago.
 policy::GpuCounts JobBuilder::awaited(const std::vector<JobView>& jobs) {
   std::map<LeaseId, Resources> waiting;
   for (const lease::LeaseView& lease : driver_.core().leases()) {
@@ -75,7 +76,7 @@ Result<MadeJob> JobBuilder::made(const lease::SubmitJob& order, const protocol::
   plan.ports = policy::ports_text(policy);
   MadeJob job{job_spec(plan, site_.instance, order.lease, choice->resources, where), sentences(choice->why)};
   if (choice->qos != choice->resources.class_name) job.spec.qos = choice->qos;
-  if (!known.has_qos) job.spec.resources.class_name.clear();  // a name of ours alone: Slurm knows no QoS
+  if (!known.has_qos) job.spec.resources.class_name.clear();  // only pounce knows this name: Slurm has no QoS
   job.spec.partition = choice->partition;
   job.spec.prologue = policy.prologue;
   leave_out(job, avoided_.names(Clock::now()));
@@ -91,7 +92,7 @@ void JobBuilder::explain(const Error& refusal, const lease::SubmitJob& order, st
     known.cluster_snapshot = &*cluster_snapshot;
     const auto choice = policy::choose(policy_.now(), order.resources, known);
     if (choice || choice.error().code != ErrorCode::kUnsatisfiable) return reply(refusal);
-    Error error = refusal;  // Slurm's words, and ours of what there is
+    Error error = refusal;  // Slurm's text, with our facts about the cluster
     if (!choice.error().remedy.empty()) error.remedy = choice.error().remedy;
     for (const auto& fact : choice.error().context) error.context.insert(fact);
     reply(error);

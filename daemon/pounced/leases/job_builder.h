@@ -1,6 +1,6 @@
-// From a lease that the core wants submitted to the job that the launcher gets: the site's policy decides what the user
-// has left open, and the cluster is looked at where the policy alone cannot. Also tells what would fit where Slurm refuses
-// for ever. Thread: loop.
+// Builds the launcher's job from a lease that the core wants submitted. The site's policy decides what the user left
+// open; where the policy alone cannot decide, the cluster's state is queried. When Slurm refuses a job for good, the
+// builder also names what would fit. Thread: loop.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ namespace pounce::daemon {
 struct MadeJob {
   JobSpec spec;
   std::string note;  // what was decided, for the lease's history; may be empty
-  std::string not_nodes{};  // those that the user does not want, where the spec leaves out further ones
+  std::string not_nodes{};  // the user's own exclusions; the spec may exclude more
 };
 
 class JobBuilder {
@@ -44,16 +44,16 @@ class JobBuilder {
       : site_(std::move(site)), plan_(std::move(plan)), policy_(policy), launcher_(launcher), driver_(driver), avoided_(avoided) {}
 
   void make(const lease::SubmitJob& order, const ClientFacts& client, Reply<MadeJob> reply);
-  // The refusal, with what the cluster has instead where it is one for ever.
+  // Replies with the refusal. A permanent one also says what the cluster has instead.
   void explain(const Error& refusal, const lease::SubmitJob& order, std::function<void(Error)> reply);
 
  private:
-  // What has to be known of the cluster before it is decided.
-  struct Asked {
+  // The answers that a decision needs.
+  struct ClusterAnswers {
     std::optional<Result<ClusterSnapshot>> cluster;
     std::optional<Result<std::vector<JobView>>> jobs;
   };
-  void make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const Asked& asked, const Reply<MadeJob>& reply);
+  void make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const ClusterAnswers& answers, const Reply<MadeJob>& reply);
   policy::GpuCounts awaited(const std::vector<JobView>& jobs);
   Result<MadeJob> made(const lease::SubmitJob& order, const protocol::OpenSession& session, const policy::SchedulingContext& context);
   policy::SchedulingContext context(const SessionId& session) const;

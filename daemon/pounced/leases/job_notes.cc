@@ -13,7 +13,7 @@ void JobNotes::ending(const LeaseId& lease) {
 
 void JobNotes::send(const LeaseId& lease, const std::string& note) {
   const auto job = uses_.job(lease);
-  if (!job || last_ == note) return;  // each of its workers is ended, and one word is enough
+  if (!job || last_ == note) return;  // the end of each worker repeats the note, and one is enough
   last_ = note;
   launcher_.ask(slurm::Note{*job, note}, [lease](Result<slurm::Done> noted) {
     if (!noted) spdlog::info("lease={} its job's comment could not be written: {}", lease.hex(), noted.error().text);

@@ -1,5 +1,5 @@
-// What a lease's job says of itself in its comment, which Slurm's accounting keeps: for everybody's `pouncectl usage`. Said
-// while the job lives: Slurm takes no more of one that has ended. Thread: loop.
+// Writes the comment of a lease's job. Slurm's accounting keeps it, and every user's `pouncectl usage` reads it. The
+// comment is written while the job lives, because Slurm accepts none for an ended job. Thread: loop.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class JobNotes {
   const InstanceId instance_;
   const UtilisationLog& uses_;
   launch::Launcher& launcher_;
-  std::string last_;  // that was sent
+  std::string last_;  // the last note sent
 };
 
 }  // namespace pounce::daemon

@@ -12,11 +12,11 @@ std::vector<model::NodeRow> node_rows(const UtilisationLog& uses, const AvoidedN
   std::map<std::string, model::NodeRow> nodes;
   for (const auto& [lease, use] : uses.live()) {
     std::set<std::string> here;
-    for (const auto& [worker, told] : use.gpus) {
-      model::NodeRow& node = nodes[told.node];
-      if (here.insert(told.node).second) ++node.leases;
-      node.gpus.insert(node.gpus.end(), told.gpus.begin(), told.gpus.end());
-      node.gpu_direct_storage = told.gpu_direct_storage;
+    for (const auto& [worker, report] : use.gpus) {
+      model::NodeRow& node = nodes[report.node];
+      if (here.insert(report.node).second) ++node.leases;
+      node.gpus.insert(node.gpus.end(), report.gpus.begin(), report.gpus.end());
+      node.gpu_direct_storage = report.gpu_direct_storage;
     }
   }
   for (const auto& [name, one] : avoided.at(now)) {

@@ -1,4 +1,5 @@
-// The status document's nodes: where this instance's workers are, with what their driver told, and which are avoided. Pure.
+// The status document's nodes: those of this instance's workers with their driver's reports, and the avoided ones.
+// Pure.
 #pragma once
 
 #include <vector>
@@ -9,6 +10,7 @@
 
 namespace pounce::daemon {
 
-std::vector<model::NodeRow> node_rows(const UtilisationLog& uses, const AvoidedNodes& avoided, TimePoint now);  // by name
+// Sorted by name.
+std::vector<model::NodeRow> node_rows(const UtilisationLog& uses, const AvoidedNodes& avoided, TimePoint now);
 
 }  // namespace pounce::daemon

@@ -5,7 +5,7 @@
 namespace pounce::daemon {
 namespace {
 
-constexpr std::size_t kMostRows = 400;  // about 400 bytes each, against 256 KiB
+constexpr std::size_t kMostRows = 400;  // about 400 bytes each; a message has at most 256 KiB
 
 protocol::QueueRow row_of(const JobView& view) {
   protocol::QueueRow row;

@@ -1,4 +1,5 @@
-// What the batch system says now about this user's jobs of pounce, as the rows that a user reads. Pure. Thread: any.
+// Turns the batch system's current view of this user's pounce jobs into the rows that a user reads. Pure.
+// Thread: any.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,8 @@
 
 namespace pounce::daemon {
 
-// Without request number and launcher. Fits into one message of the control channel: beyond some hundred rows the rest is left
-// out.
+// Sets neither the request number nor the launcher. The answer fits into one message of the control channel: rows
+// beyond some hundred are left out.
 protocol::QueueIs queue_rows(const Result<std::vector<JobView>>& views);
 
 }  // namespace pounce::daemon

@@ -1,4 +1,4 @@
-// What the core knows of a job that waits, as messages and documents tell it. Thread: any (values).
+// Converts the core's facts about a waiting job to the form that messages and documents use. Thread: any (values).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A user's wish to have leases back, as the core's event, and what became of each. Pure. Thread: any.
+// Turns a user's request to release leases into core events, and reports the state of each lease. Pure. Thread: any.
 #pragma once
 
 #include "core/lease/lease_core.h"

@@ -23,7 +23,8 @@ using Time = std::optional<std::chrono::seconds>;
 
 constexpr std::chrono::seconds kLeastBetweenPolls{1};
 
-// Which of the daemon's times a policy sets. Of those that give back earlier the user's own may be stricter.
+// The daemon's times that a policy sets. For times that release a lease earlier, the user's own value may be
+// stricter.
 struct LeasingKey {
   const char* key;  // in a user's own configuration
   Time Leasing::*sites;
@@ -40,7 +41,7 @@ constexpr LeasingKey kTimes[] = {
     {"poll_max_s", &Leasing::poll_max, &Defaults::poll_max, false},
     {"warm_poll_s", &Leasing::warm_poll, &Defaults::warm_poll, false}};
 
-// Of two limits for which 0 is none.
+// The smaller of two limits, where 0 means no limit.
 std::uint32_t smaller_limit(std::uint32_t own, std::uint64_t sites) {
   if (sites == 0) return own;
   const auto known = static_cast<std::uint32_t>(std::min<std::uint64_t>(sites, std::numeric_limits<std::uint32_t>::max()));
@@ -62,7 +63,8 @@ SitePolicy::SitePolicy(const std::string& configured, std::string usual)
 
 std::optional<SitePolicy::Stamp> SitePolicy::stamp_of(const std::string& path) {
   struct stat is {};
-  if (::stat(path.c_str(), &is) != 0) return errno == ENOENT ? std::nullopt : std::optional(Stamp{});  // Stamp{}: it cannot be told
+  // Stamp{}: the file cannot be examined.
+  if (::stat(path.c_str(), &is) != 0) return errno == ENOENT ? std::nullopt : std::optional(Stamp{});
   return Stamp{is.st_ino, is.st_size, is.st_mtim.tv_sec, is.st_mtim.tv_nsec};
 }
 

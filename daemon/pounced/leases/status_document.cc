@@ -32,10 +32,10 @@ std::vector<model::HistoryLine> history_of(const std::vector<lease::HistoryLine>
   return lines;
 }
 
-// Where none was asked for: the one that it got.
-Resources with_class(Resources asked, const std::string& class_name) {
-  if (asked.class_name.empty()) asked.class_name = class_name;
-  return asked;
+// Fills in the granted class where the request named none.
+Resources with_class(Resources resources, const std::string& class_name) {
+  if (resources.class_name.empty()) resources.class_name = class_name;
+  return resources;
 }
 
 model::LeaseRow row_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
@@ -64,7 +64,7 @@ model::LeaseRow row_of(const lease::LeaseView& view, bool stand_in, TimePoint no
   return row;
 }
 
-// Those that are here. What one said of itself is kept for longer: it may have been suspended, and come back.
+// The sessions that the core has. ClientFacts are kept longer, because a suspended client may come back.
 std::vector<model::SessionRow> sessions_of(const DaemonState& state, const lease::LeaseCore& core) {
   std::vector<model::SessionRow> rows;
   for (const auto& [session, client] : state.clients)
@@ -77,7 +77,7 @@ model::RpcCounts rpc_of(const lease::Counters& counters) {
           counters.cancels, counters.events, counters.ignored};
 }
 
-// The last lines.
+// Keeps the last lines of each history.
 void shorten_histories(model::StatusDocument& document, std::size_t most) {
   for (model::LeaseRow& row : document.leases)
     row.history.erase(row.history.begin(), row.history.end() - static_cast<std::ptrdiff_t>(std::min(row.history.size(), most)));
@@ -85,7 +85,7 @@ void shorten_histories(model::StatusDocument& document, std::size_t most) {
 
 void forget_gpus(model::Used& used) { used.gpus.clear(), used.gpu_tasks.clear(); }
 
-// What takes most room, and says least.
+// GPU rows take the most room and say the least.
 void forget_gpus(model::StatusDocument& document, bool of_all) {
   for (model::EndedLease& ended : document.ended) forget_gpus(ended.used);
   if (!of_all) return;

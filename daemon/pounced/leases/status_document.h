@@ -21,7 +21,7 @@ struct StatusSources {
   std::vector<model::ListenerRow> listeners;
 };
 
-// Fits into one message of the control channel: with many leases the histories get shorter.
+// The text fits into one message of the control channel: with many leases the histories are shortened.
 std::string status_document(const StatusSources& sources, const lease::LeaseCore& core, TimePoint now);
 
 }  // namespace pounce::daemon

@@ -1,4 +1,4 @@
-// A moment of the steady clock as others can read it. Thread: any.
+// Converts a moment of the steady clock to Unix time. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace pounce::daemon {
 
-// Seconds since 1970 of a moment to come; 0 of one that is past.
+// Seconds since 1970; 0 for a moment that is past.
 std::int64_t unix_time_of(TimePoint when);
 
 }  // namespace pounce::daemon

@@ -13,13 +13,14 @@ namespace pounce::daemon {
 namespace {
 
 constexpr std::size_t kRecent = 32;  // ended leases in the status document
-constexpr std::size_t kMostGpus = 64, kMostTasks = 16, kMostBytesOfAWord = 256;  // that are kept of what one worker tells
+// How much is kept of one worker's report.
+constexpr std::size_t kMostGpus = 64, kMostTasks = 16, kMostBytesOfAWord = 256;
 
 using model::JobFigures;
 using Beats = std::map<WorkerIndex, protocol::WorkerBeat>;
 
 model::EndedLease ended_lease(const LeaseId& lease, const LeaseUtilisation& use, ErrorCode code, const Cause& why, std::int64_t now_s) {
-  return {lease.hex(),           use.asked.job ? use.asked.job->job.value : 0, use.asked.node, use.asked.resources,
+  return {lease.hex(),           use.view.job ? use.view.job->job.value : 0, use.view.node, use.view.resources,
           use.used(), now_s,                                        code,           why,                {}};
 }
 
@@ -57,9 +58,9 @@ void clip(model::GpuRow& gpu) {
 
 model::Used LeaseUtilisation::used() const {
   model::Used used{figures(), {}};
-  for (const auto& [worker, told] : gpus) {
-    used.gpus.insert(used.gpus.end(), told.gpus.begin(), told.gpus.end());
-    used.gpu_tasks.insert(used.gpu_tasks.end(), told.tasks.begin(), told.tasks.end());
+  for (const auto& [worker, report] : gpus) {
+    used.gpus.insert(used.gpus.end(), report.gpus.begin(), report.gpus.end());
+    used.gpu_tasks.insert(used.gpu_tasks.end(), report.tasks.begin(), report.tasks.end());
   }
   return used;
 }
@@ -86,7 +87,8 @@ void UtilisationLog::open(const std::string& path, const std::string& default_cl
   default_class_ = default_class;
   std::istringstream file(read_end(path_, kMostBytes));
   for (std::string line; std::getline(file, line);)
-    if (auto ended = model::parse<model::EndedLease>(line)) remember(std::move(*ended));  // else a full disk cut it
+    // A line that a full disk cut short is skipped.
+    if (auto ended = model::parse<model::EndedLease>(line)) remember(std::move(*ended));
 }
 
 void UtilisationLog::remember(model::EndedLease ended) {
@@ -96,29 +98,30 @@ void UtilisationLog::remember(model::EndedLease ended) {
 
 void UtilisationLog::up(const lease::LeaseView& lease) {
   LeaseUtilisation& use = live_[lease.lease];
-  use.asked = lease;
-  std::string& name = use.asked.resources.class_name;
+  use.view = lease;
+  std::string& name = use.view.resources.class_name;
   if (name.empty()) name = !lease.why.class_name.empty() ? lease.why.class_name : default_class_;
 }
 
 bool UtilisationLog::beat(const protocol::WorkerBeat& beat, TimePoint now) {
   const auto found = live_.find(beat.lease);
-  if (found == live_.end() || beat.job.busy_ms + beat.job.idle_ms == 0) return false;  // of an older worker: it does not tell
+  // An older worker reports neither time.
+  if (found == live_.end() || beat.job.busy_ms + beat.job.idle_ms == 0) return false;
   const bool was_held = found->second.held();
   found->second.workers[beat.worker] = beat;
   found->second.last_seen = now;
   return !was_held && found->second.held();
 }
 
-void UtilisationLog::gpus(protocol::WorkerGpus told) {
-  const auto found = live_.find(told.lease);
+void UtilisationLog::gpus(protocol::WorkerGpus report) {
+  const auto found = live_.find(report.lease);
   if (found == live_.end()) return;
-  if (told.gpus.size() > kMostGpus) told.gpus.resize(kMostGpus);
-  if (told.tasks.size() > kMostTasks) told.tasks.resize(kMostTasks);
-  std::ranges::for_each(told.gpus, [](model::GpuRow& gpu) { clip(gpu); });
-  for (model::TaskGpuUse& use : told.tasks) clip(use.task);
-  clip(told.node), clip(told.gpu_direct_storage);
-  found->second.gpus[told.worker] = std::move(told);
+  if (report.gpus.size() > kMostGpus) report.gpus.resize(kMostGpus);
+  if (report.tasks.size() > kMostTasks) report.tasks.resize(kMostTasks);
+  std::ranges::for_each(report.gpus, [](model::GpuRow& gpu) { clip(gpu); });
+  for (model::TaskGpuUse& use : report.tasks) clip(use.task);
+  clip(report.node), clip(report.gpu_direct_storage);
+  found->second.gpus[report.worker] = std::move(report);
 }
 
 const LeaseUtilisation* UtilisationLog::of(const LeaseId& lease) const {
@@ -132,7 +135,7 @@ void UtilisationLog::forget(const std::function<bool(const LeaseId&)>& which) {
 
 std::optional<JobIdentity> UtilisationLog::job(const LeaseId& lease) const {
   const LeaseUtilisation* use = of(lease);
-  return use != nullptr ? use->asked.job : std::nullopt;
+  return use != nullptr ? use->view.job : std::nullopt;
 }
 
 std::optional<std::string> UtilisationLog::note(const InstanceId& instance, const LeaseId& lease, TimePoint now) const {

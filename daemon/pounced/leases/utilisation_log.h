@@ -1,6 +1,6 @@
-// What each lease used of what it asked for: by its workers' beats while it lives, and one JSON line in the state folder
-// once it has ended (docs/protocol.md §8). A hint for people: a line that cannot be written is only told in the log.
-// Thread: loop.
+// Records what each lease used of its resources: from its workers' beats while it lives, and as one JSON line in the
+// state folder once it has ended (docs/protocol.md §8). The record is a hint for users: a failed write is only
+// logged. Thread: loop.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@
 
 namespace pounce::daemon {
 
-// Of one lease's workers together.
+// The use of all workers of one lease.
 struct LeaseUtilisation {
-  lease::LeaseView asked;
+  lease::LeaseView view;
   std::map<WorkerIndex, protocol::WorkerBeat> workers;  // the last beat of each
-  std::map<WorkerIndex, protocol::WorkerGpus> gpus{};    // what the driver of each has told
+  std::map<WorkerIndex, protocol::WorkerGpus> gpus{};    // the last report of each worker's driver
   TimePoint last_seen{};
 
-  // Times of the mean worker (times the lease's GPUs it is GPU time) and its GPUs, where it knows them; CPU time of all;
-  // memory of the largest.
+  // Times are means over the workers (multiplied by the lease's GPUs they give GPU time). GPU load is the mean over
+  // the workers that know it, CPU time the sum, memory the largest worker's.
   model::JobFigures figures() const;
-  bool held() const;  // one of them, by a notebook
-  model::Used used() const;  // the figures, and what is known of the GPUs
+  bool held() const;  // a notebook holds at least one worker
+  model::Used used() const;  // the figures and the GPU reports
 };
 
 class UtilisationLog {
  public:
-  static constexpr std::uintmax_t kMostBytes = 4 << 20;  // some ten thousand leases; as many again in the file before it
+  // Some ten thousand leases; the file before it holds as many again.
+  static constexpr std::uintmax_t kMostBytes = 4 << 20;
 
-  // The file of ended leases; nothing is written down before.
+  // Sets the file of ended leases and reads the recent ones. Nothing is written before this call.
   void open(const std::string& path, const std::string& default_class);
 
   void up(const lease::LeaseView& lease);
-  // Whether it is the first that says that a notebook holds the lease.
+  // True: this beat is the first to say that a notebook holds the lease.
   bool beat(const protocol::WorkerBeat& beat, TimePoint now);
-  void gpus(protocol::WorkerGpus told);
-  // What its job's comment is to say: nothing yet where none of its workers has told.
+  void gpus(protocol::WorkerGpus report);
+  // The text for its job's comment; nullopt until one of its workers has reported.
   std::optional<std::string> note(const InstanceId& instance, const LeaseId& lease, TimePoint now) const;
   std::optional<JobIdentity> job(const LeaseId& lease) const;
   void ended(const LeaseId& lease, ErrorCode code, const Cause& why, std::int64_t now_s);

@@ -16,16 +16,17 @@ constexpr std::uintmax_t kLogBytes = 512 * 1024;
 
 void WaitLog::hear(const lease::Action& action, std::int64_t now_s) {
   if (const auto* status = std::get_if<lease::TellStatus>(&action)) state(*status, now_s);
-  if (const auto* ended = std::get_if<lease::TellLeaseEnded>(&action)) said_.erase(ended->lease);  // it never started
+  // A lease that ends before it starts has no real start to compare with.
+  if (const auto* ended = std::get_if<lease::TellLeaseEnded>(&action)) predictions_.erase(ended->lease);
 }
 
 void WaitLog::state(const lease::TellStatus& status, std::int64_t now_s) {
   switch (status.state) {
     case lease::LeaseState::kQueued: {
       if (!status.waiting.eta.known()) return;
-      auto& said = said_[status.lease];
-      const bool soon = !said.empty() && now_s - said.back().stated_s < kBetween_s;
-      if (!soon && said.size() < kMostOfOneWait) said.push_back({now_s, status.waiting.eta});
+      auto& predictions = predictions_[status.lease];
+      const bool soon = !predictions.empty() && now_s - predictions.back().stated_s < kBetween_s;
+      if (!soon && predictions.size() < kMostOfOneWait) predictions.push_back({now_s, status.waiting.eta});
       return;
     }
     case lease::LeaseState::kStarting:
@@ -38,12 +39,12 @@ void WaitLog::state(const lease::TellStatus& status, std::int64_t now_s) {
 }
 
 void WaitLog::write(const LeaseId& lease, const lease::TellStatus& status, std::int64_t started_s) {
-  const auto found = said_.find(lease);
-  if (found == said_.end()) return;
+  const auto found = predictions_.find(lease);
+  if (found == predictions_.end()) return;
   std::string lines;
-  for (const Said& said : found->second)
-    lines += model::to_text(model::StartStatement{lease.hex(), status.waiting.class_name, said.stated_s, said.eta, started_s}) + '\n';
-  said_.erase(found);
+  for (const Prediction& prediction : found->second)
+    lines += model::to_text(model::StartStatement{lease.hex(), status.waiting.class_name, prediction.stated_s, prediction.eta, started_s}) + '\n';
+  predictions_.erase(found);
   if (!append_lines(path_, lines, kLogBytes)) spdlog::warn("{} cannot be written", path_);
 }
 

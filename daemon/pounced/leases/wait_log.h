@@ -1,6 +1,6 @@
-// What was said of when a lease starts, and when it did: one JSON line for each statement, written when the lease starts, into
-// `waits.jsonl` of the state folder (0600), which is begun anew at half a megabyte with the last one kept beside it. For
-// `pouncectl eta-score`. A hint: what cannot be written is not. Thread: loop.
+// Records each predicted start of a lease beside the real one, for `pouncectl eta-score`. When the lease starts, one
+// JSON line for each prediction is written into the state folder's `waits.jsonl` (0600). At half a megabyte a new
+// file begins, and the last one is kept beside it. The record is a hint: a failed write is only logged. Thread: loop.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class WaitLog {
   void hear(const lease::Action& action, std::int64_t now_s);
 
  private:
-  struct Said {
+  struct Prediction {
     std::int64_t stated_s = 0;
     Eta eta;
   };
@@ -29,7 +29,7 @@ class WaitLog {
   void write(const LeaseId& lease, const lease::TellStatus& status, std::int64_t started_s);
 
   const std::string path_;
-  std::map<LeaseId, std::vector<Said>> said_;
+  std::map<LeaseId, std::vector<Prediction>> predictions_;
 };
 
 }  // namespace pounce::daemon

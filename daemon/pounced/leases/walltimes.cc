@@ -6,7 +6,8 @@
 namespace pounce::daemon {
 namespace {
 
-// Of a job that waits the batch system tells estimates, and the last of them stands until the first look at it running.
+// For a waiting job the batch system gives only estimates. The last estimate stays until the first poll sees the job
+// run.
 std::int64_t end_of(const lease::LeaseView& lease) {
   const bool runs = lease.state == lease::LeaseState::kStarting || lease.state == lease::LeaseState::kIdle ||
                     lease.state == lease::LeaseState::kBusy;

@@ -1,5 +1,5 @@
-// Tells workers when their job's time ends, as soon as the batch system has told us and whenever it changes: what a task
-// reads as pounce.time_left(). Thread: loop.
+// Tells workers when their job's walltime ends, as soon as the batch system reports it and whenever it changes. A
+// task reads it as pounce.time_left(). Thread: loop.
 #pragma once
 
 #include "core/lease/actions.h"
@@ -13,7 +13,8 @@ class Walltimes {
  public:
   Walltimes(Peers& peers, const CoreDriver& driver, ControlChannel& control) : peers_(peers), driver_(driver), control_(control) {}
 
-  void hear(const lease::Action& action);  // the same change is behind what clients are told, and a new worker behind their admission
+  // A client's status may come from a changed end time, an admission from a new worker.
+  void hear(const lease::Action& action);
 
  private:
   void tell(Peer& worker);

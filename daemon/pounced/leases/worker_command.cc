@@ -7,7 +7,7 @@
 namespace pounce::daemon {
 namespace {
 
-// The endpoint by which another host reaches the handshake endpoint.
+// The handshake endpoint's address for other hosts.
 std::string tcp_handshake(const protocol::EndpointFile& endpoint) {
   for (const std::string& handshake : endpoint.handshake)
     if (handshake.starts_with("tcp://")) return handshake;
@@ -31,7 +31,7 @@ std::vector<std::string> command_line(const WorkerPlan& plan, const LeaseId& lea
   if (resources.nodes > 1) add("--nodes", std::to_string(resources.nodes));
   if (!plan.endpoint.munge_socket.empty()) add("--munge-socket", plan.endpoint.munge_socket);
   if (!plan.endpoint.key_file.empty()) add("--key-file", plan.endpoint.key_file);
-  if (plan.folders.shared) add("--endpoint-file", plan.folders.endpoint());  // else it is another machine's path there
+  if (plan.folders.shared) add("--endpoint-file", plan.folders.endpoint());  // else the worker's host cannot see it
   add("--heartbeat-ms", std::to_string(plan.times.heartbeat.count()));
   add("--watchdog-idle-s", seconds(plan.times.watchdog_idle));
   add("--watchdog-busy-s", seconds(plan.times.watchdog_busy));

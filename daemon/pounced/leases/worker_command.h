@@ -20,8 +20,8 @@ struct WorkerPlan {
   protocol::EndpointFile endpoint;  // of this daemon
   Folders folders;
   lease::Defaults times;
-  bool stand_in = false;  // GPUs are this machine's CPU
-  std::string interface{}, ports{};  // where workers listen; empty: facing this daemon, any
+  bool stand_in = false;  // this machine's CPU stands in for GPUs
+  std::string interface{}, ports{};  // where workers listen; empty: the interface that faces this daemon, any port
 };
 
 JobSpec job_spec(const WorkerPlan& plan, const InstanceId& instance, const LeaseId& lease, const Resources& resources,

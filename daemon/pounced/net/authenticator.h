@@ -1,5 +1,5 @@
-// What the handshake endpoint decides about one HELLO, without a socket: refuse, admit, or have the proof checked first.
-// The order is fixed: count frames, check sizes, then parse, then compare, then prove. Thread: loop.
+// Decides about one HELLO of the handshake endpoint, without a socket: refuse it, admit the peer, or have the proof
+// checked first. The order is fixed: count frames, check sizes, parse, compare, then prove. Thread: loop.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Handshake {
   std::vector<std::string_view> frames;  // header, proof
 };
 
-// The proof is to be verified on another thread; then the peer comes in or not.
+// The proof is verified on another thread, and the outcome decides whether the peer is admitted.
 struct ProofToCheck {
   Peer peer;
   identity::Claim claim;
@@ -36,7 +36,7 @@ using Verdict = std::variant<Error, Peer, ProofToCheck>;
 
 class Authenticator {
  public:
-  // proof: the one kind that this daemon takes from other hosts (its endpoint file says which).
+  // proof: the only kind that this daemon accepts from other hosts; its endpoint file names it.
   Authenticator(PublicKey own, protocol::Proof proof, unsigned uid) : own_(own), proof_(proof), uid_(uid) {}
 
   Verdict judge(const Handshake& handshake, TimePoint now);

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kPort = 0, kStop = 1;
-constexpr auto kNoDescriptor = 200ms;  // until it is tried again
+constexpr auto kNoDescriptor = 200ms;  // until accept is tried again
 constexpr std::uint32_t kNews = EPOLLIN | EPOLLRDHUP | EPOLLET;
 
 bool tell_of(int epoll, int fd, std::uint64_t id, std::uint32_t events, int how = EPOLL_CTL_ADD) {
@@ -98,11 +98,11 @@ int BoundedListener::time_left() const {
 
 void BoundedListener::look_at(Id id) {
   const auto found = connections_.find(id);
-  if (found == connections_.end()) return;  // closed in this very turn
+  if (found == connections_.end()) return;  // closed earlier in this turn
   found->second.connection.pump() ? wait_for(id) : close(id);
 }
 
-// An edge tells of each change, and telling anew of one that is there already.
+// An edge-triggered watch reports each change. Setting it anew also reports a state that is there already.
 void BoundedListener::wait_for(Id id) {
   Watched& one = connections_.at(id);
   const ProxiedConnection::Full before = std::exchange(one.full, one.connection.full());
@@ -118,21 +118,21 @@ bool BoundedListener::has_room() const {
 }
 
 void BoundedListener::accept_some() {
-  constexpr int kMostPerTurn = 64;  // those who are here must be heard
+  constexpr int kMostPerTurn = 64;  // existing connections need their turn too
   for (int i = 0; i < kMostPerTurn && has_room(); ++i)
     if (!accept_one()) return;
 }
 
-// False: nobody is in line, or there is no descriptor.
+// False: no connection waits, or no descriptor is free.
 bool BoundedListener::accept_one() {
   UniqueFd peer(::accept4(listening_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   const bool no_descriptor = !peer && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
   if (no_descriptor) no_descriptor_until_ = Clock::now() + kNoDescriptor;
   if (!peer) return !no_descriptor && errno != EAGAIN;
-  const int on = 1;  // as libzmq has it
+  const int on = 1;  // as libzmq sets it
   ::setsockopt(peer.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   UniqueFd inside = connect_to(inside_);
-  if (!inside) return true;  // it is turned away, and comes again
+  if (!inside) return true;  // the peer is turned away and tries again
   const Id id = ++last_id_;
   const int both[] = {peer.get(), inside.get()};
   connections_.try_emplace(id, Watched{ProxiedConnection(std::move(peer), std::move(inside), kNewcomerBytes)});
@@ -163,7 +163,7 @@ void BoundedListener::close(Id id) {
   held_ = connections_.size();
 }
 
-// While there is no room the port is not looked at. Said once a minute at most, and its end as often.
+// Stops watching the port while there is no room. The log says so once a minute at most, and says its end as often.
 void BoundedListener::note_room() {
   const bool full = !has_room();
   if (full == waits_) return;

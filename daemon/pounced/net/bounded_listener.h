@@ -1,8 +1,8 @@
-// A TCP port of pounced's in front of one of its ZeroMQ sockets, for all who come from elsewhere. libzmq takes every
-// connection there is a descriptor for, keeps every part of an unfinished message, and aborts where an ipc socket finds no
-// descriptor (gotchas Z3, Z12). Here connections, their number, their bytes and their time are counted first; what passes
-// goes on, unread, to a socket in the runtime folder, where libzmq asks for keys as ever. Whoever finds no room waits in the
-// kernel's line. Thread: its own; the questions from any.
+// A TCP port in front of one of pounced's ZeroMQ sockets, for all peers that come over the network. libzmq accepts
+// connections as long as there are descriptors, keeps every part of an unfinished message, and aborts if an ipc
+// socket finds no descriptor (gotchas Z3, Z12). So this listener first bounds the number of connections, their bytes
+// and their time. Accepted bytes go on, unread, to a socket in the runtime folder, where libzmq checks keys as usual.
+// A connection that finds no room waits in the kernel's queue. Thread: its own; the questions from any.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace pounce::daemon {
 
 class BoundedListener {
  public:
-  // inside: the path of the socket that it stands in front of.
+  // inside: the path of the socket behind this listener.
   static Result<std::unique_ptr<BoundedListener>> open(std::string name, ListeningSocket listening, std::string inside,
                                                        ListenerBounds bounds);
   ~BoundedListener();
@@ -60,14 +60,14 @@ class BoundedListener {
 
   struct Watched {
     ProxiedConnection connection;
-    ProxiedConnection::Full full{};  // whose room is waited for
+    ProxiedConnection::Full full{};  // the sides that are watched for room
   };
 
   std::map<Id, Watched> connections_;
-  std::map<Id, TimePoint> newcomers_;  // in the order in which they came: the first is the first that settles
+  std::map<Id, TimePoint> newcomers_;  // in order of arrival: the first settles first
   Id last_id_ = 1;                     // 0: the port, 1: the end
-  TimePoint no_descriptor_until_{};    // the process's limit is reached in spite of all
-  TokenBucket lines_{1.0 / 60, 1};     // anybody could fill the log
+  TimePoint no_descriptor_until_{};    // set when the process's limit is reached nevertheless
+  TokenBucket lines_{1.0 / 60, 1};     // an untrusted peer could fill the log
   std::uint64_t unsaid_ = 0;
   bool said_ = false, waits_ = false;
 

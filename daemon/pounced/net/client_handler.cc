@@ -19,7 +19,7 @@ bool process_exists(std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 
 
 }  // namespace
 
-// Deny by default: of all messages, these twelve.
+// Denies by default: a client may send these twelve messages.
 void ClientHandler::hear(Peer& peer, const Header& header, bool back) {
   if (back && state_.clients.contains(peer.session)) driver_.tell(lease::SessionOpened{peer.session});
   if (const auto* open = std::get_if<OpenSession>(&header)) return take(peer, *open);
@@ -78,7 +78,7 @@ void ClientHandler::take(Peer& peer, const Demand& message) {
 
 void ClientHandler::take(Peer& peer, const CloseSession& message) {
   if (!speaks_for(peer, message.session)) return;
-  const SessionId session = peer.session;  // the peer goes with its entry
+  const SessionId session = peer.session;  // a copy: the peer goes with its entry
   if (detached_.keeps(session)) return state_.peers.forget_session(session);
   spdlog::info("session={} closed", session.hex());
   driver_.tell(lease::SessionClosed{session});
@@ -100,7 +100,7 @@ void ClientHandler::take(Peer& peer, const StatusAsk& message) {
   control_.send(peer, StatusIs{message.question, answers_.status()});
 }
 
-// Not only of its own session: whoever is on the control channel is the same user.
+// A client may release any session's leases: every peer on the control channel is the same user.
 void ClientHandler::take(Peer& peer, const ReleaseAsk& message) {
   for (const LeaseId& lease : message.leases) driver_.tell(release_asked(lease, message));
   control_.send(peer, release_rows(message, driver_.core()));

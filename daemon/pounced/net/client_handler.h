@@ -1,4 +1,5 @@
-// What clients say on the control channel, as the core's events. A client speaks for its own session only. Thread: loop.
+// Turns clients' messages on the control channel into core events. A client speaks for its own session only.
+// Thread: loop.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@ namespace pounce::daemon {
 
 class ClientHandler {
  public:
-  struct Answers {  // questions that need more than the core
+  struct Answers {  // answers to questions that need more than the core
     std::function<void(const PublicKey& asker, std::uint32_t question)> queue;
     std::function<void(const PublicKey& asker, const protocol::ClassesAsk& question)> classes;
     std::function<std::string()> status;
@@ -24,7 +25,7 @@ class ClientHandler {
 
   void hear(Peer& peer, const protocol::Header& header, bool back);
 
-  // Clients that died without closing their session, once the core has given them up. Called now and then.
+  // Forgets clients that died without closing their session, once the core has given them up. Called periodically.
   void forget_the_gone();
 
  private:

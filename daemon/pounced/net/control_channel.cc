@@ -8,7 +8,7 @@ namespace pounce::daemon {
 
 void ControlChannel::hear(const PublicKey& key, const std::string& route, std::string_view frame) {
   Peer* peer = peers_.find(key);
-  if (peer == nullptr) return;  // its entry was taken back; libzmq cannot cut the connection
+  if (peer == nullptr) return;  // its entry was removed; libzmq cannot cut the connection
   const bool back = peer->missed || (!peer->route.empty() && peer->route != route);
   peer->missed = false;
   peer->route = route;

@@ -1,5 +1,5 @@
-// The control channel without its socket: each frame of a peer whose key is admitted is read and handed on with that peer;
-// the handlers compare it with what the message says about its sender. Thread: loop.
+// The control channel without its socket. It decodes each frame of an admitted peer and hands it on with that peer;
+// the handlers compare the peer with what the message says about its sender. Thread: loop.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace pounce::daemon {
 
 class ControlChannel {
  public:
-  // back: the peer missed something before and is heard again.
+  // back: the peer missed a message before and is heard again.
   using MessageHandler = std::function<void(Peer& peer, const protocol::Header& header, bool back)>;
   using LossHandler = std::function<void(Peer& peer)>;  // its connection is gone; it may come back over another one
   using SendFrame = std::function<bool(const std::string& route, const std::string& frame)>;  // false: it is not sent
@@ -25,7 +25,7 @@ class ControlChannel {
   void on_loss(LossHandler handler) { on_loss_ = std::move(handler); }
   void send_by(SendFrame send) { send_frame_ = std::move(send); }
 
-  // What came along this connection, whose key is proven.
+  // Handles a frame of this connection, whose key is proven.
   void hear(const PublicKey& key, const std::string& route, std::string_view frame);
   void lost(const std::string& route);
 

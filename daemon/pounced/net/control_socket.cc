@@ -11,7 +11,7 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(transport::EventLoop&
   transport::ServerOptions options;
   options.zap_domain = kDomain;
   options.max_frame_bytes = protocol::kControlMessageBytes;
-  // Only to drop connections of hosts that vanished: peers' own beats say that they live.
+  // These heartbeats only drop connections of vanished hosts; peers' own beats show that they live.
   options.heartbeat = heartbeat * 3;
   options.heartbeat_timeout = heartbeat * 9;
   options.tells_losses = true;
@@ -31,14 +31,15 @@ ControlSocket::~ControlSocket() {
   loop_.unwatch(losses_);
 }
 
-// What a peer has said comes before the loss of its connection.
+// A peer's messages are handled before the loss of its connection.
 void ControlSocket::drain() {
   receive();
   while (const auto route = socket_->lost_route()) channel_.lost(*route);
 }
 
 void ControlSocket::receive() {
-  constexpr int kMostPerTurn = 256;  // the handshake endpoint's and the timers' turn must come; the socket stays readable
+  // The handshake endpoint and the timers need their turn; the socket stays readable.
+  constexpr int kMostPerTurn = 256;
   for (int i = 0; i < kMostPerTurn; ++i) {
     const auto received = socket_->receive();
     if (!received) return;

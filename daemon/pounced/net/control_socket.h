@@ -1,4 +1,4 @@
-// The control channel's socket: only keys that the handshake endpoint let in may even connect. Thread: loop.
+// The control channel's socket: only keys that the handshake endpoint admitted may even connect. Thread: loop.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class ControlSocket {
  public:
   static constexpr char kDomain[] = "control";
 
-  // What comes goes to the channel, which outlives the socket.
+  // Passes messages to the channel, which outlives the socket.
   static Result<std::unique_ptr<ControlSocket>> open(transport::EventLoop& loop, transport::Context& context, const KeyPair& keys,
                                                      const std::vector<std::string>& endpoints, std::chrono::milliseconds heartbeat,
                                                      unsigned uid, const Peers& peers, ControlChannel& channel);

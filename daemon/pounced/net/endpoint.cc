@@ -15,7 +15,8 @@
 namespace pounce::daemon {
 namespace {
 
-// A stopped daemon still accepts: the kernel does it. That is right: it is there, and two would be worse.
+// The kernel accepts connections for a stopped daemon too. That is right: the daemon exists, and a second one would
+// be worse.
 bool accepts(const std::string& endpoint) {
   constexpr std::string_view kIpc = "ipc://";
   if (!endpoint.starts_with(kIpc)) return false;
@@ -28,7 +29,7 @@ bool accepts(const std::string& endpoint) {
   return socket && ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// By what the workers of that folder's instance have known since their start.
+// Seals with what the workers of that folder's instance have known since their start.
 Result<std::string> seal(const Folders& folders, const std::string& statement, const protocol::EndpointFile& endpoint) {
   if (endpoint.proof == "munge") return identity::munge_seal(statement, endpoint.munge_socket, ::geteuid());
   const auto key = identity::read_key_file(folders.key_file());
@@ -38,7 +39,7 @@ Result<std::string> seal(const Folders& folders, const std::string& statement, c
 
 }  // namespace
 
-// Without a seal it is found by clients, and by those workers that know this daemon.
+// Without a seal the file still serves clients, and workers that know this daemon already.
 Result<void> publish_endpoint(const Folders& folders, const protocol::EndpointFile& endpoint) {
   const std::string statement = protocol::encode_endpoint_file(endpoint);
   const auto sealed = seal(folders, statement, endpoint);

@@ -11,15 +11,15 @@
 namespace pounce::daemon {
 namespace {
 
-constexpr std::size_t kShown = 200;  // bytes of a stranger's words in the log
-constexpr int kHighWaterMark = 64;  // nobody has more than one HELLO under way
+constexpr std::size_t kShown = 200;  // bytes of an untrusted peer's text in the log
+constexpr int kHighWaterMark = 64;  // a peer has at most one HELLO under way
 
 }  // namespace
 
 Result<std::unique_ptr<HandshakeEndpoint>> HandshakeEndpoint::open(transport::EventLoop& loop, transport::Context& context, const KeyPair& keys,
                                          HandshakeEndpointPlan plan, Authenticator authenticator, Peers& peers, ProofChecker& checker) {
   std::unique_ptr<HandshakeEndpoint> self(new HandshakeEndpoint(loop, std::move(plan), authenticator, peers, checker));
-  // The kernel names the peer's user: another one (root too) has nothing to say here. The listener is this user.
+  // The kernel names the peer's user. Other users, root too, are refused. The listener connects as this user.
   context.admit(kDomain, [uid = self->plan_.uid](const transport::ZapQuestion& question) { return question.uid == uid; });
   for (auto [entrance, endpoint] : {std::pair(&self->local_, &self->plan_.local), std::pair(&self->remote_, &self->plan_.remote)})
     if (const auto opened = self->open(*entrance, *endpoint, context, keys); !opened) return failure(opened.error());
@@ -44,7 +44,7 @@ Result<void> HandshakeEndpoint::open(Entrance& entrance, const std::string& endp
 }
 
 void HandshakeEndpoint::drain(Entrance& entrance) {
-  constexpr int kMostPerTurn = 64;  // the control channel's turn must come
+  constexpr int kMostPerTurn = 64;  // the control channel needs its turn
   for (int i = 0; i < kMostPerTurn; ++i) {
     const auto received = entrance.socket->receive();
     if (!received) return;

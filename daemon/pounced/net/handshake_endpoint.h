@@ -1,6 +1,7 @@
-// The handshake endpoint: anybody may connect and say one HELLO; who proves to be this user is admitted to the control
-// channel. The Authenticator decides, the ProofChecker's thread verifies. It has two sockets: the kernel's word about a
-// peer's user counts at the local one only, since the other's peers come through the BoundedListener. Thread: loop.
+// The handshake endpoint. Any peer may connect and say one HELLO; a peer that proves to be this user is admitted to
+// the control channel. The Authenticator decides, and the ProofChecker's thread verifies. Of the two sockets only the
+// local one trusts the kernel's word about a peer's user, because the other's peers come through the BoundedListener.
+// Thread: loop.
 #pragma once
 
 #include <memory>
@@ -42,7 +43,7 @@ class HandshakeEndpoint {
     std::unique_ptr<transport::RouterSocket> socket{};
     transport::EventLoop::WatchId watch = 0;
   };
-  struct Caller {  // along whose connection the answer goes
+  struct Caller {  // the connection that gets the answer
     Entrance& entrance;
     std::string route;
   };
@@ -64,7 +65,7 @@ class HandshakeEndpoint {
   Peers& peers_;
   ProofChecker& checker_;
   Entrance local_{true}, remote_{false};
-  TokenBucket lines_{1, 10};  // anybody who reaches the port could fill the log
+  TokenBucket lines_{1, 10};  // an untrusted peer could fill the log
   std::size_t unsaid_ = 0;    // refusals since the last line
 };
 

@@ -10,12 +10,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kOwnDescriptors = 192;  // files, pounce-slurm, this machine's own notebooks
-constexpr std::size_t kEach = 3;              // a connection's: from elsewhere, to libzmq, and libzmq's
+constexpr std::size_t kEach = 3;              // descriptors per connection: the peer's, ours to libzmq, libzmq's own
 constexpr std::size_t kMostNewcomers = 256;
 constexpr auto kHello = 5s;      // from the connection to the welcome
 constexpr auto kEntering = 3s;   // libzmq cuts a handshake after 2 s
 
-// A quarter of what is left stays with this machine's own notebooks.
+// A quarter of the remaining descriptors stays with this machine's own notebooks.
 std::size_t share(std::size_t descriptors, std::size_t parts, std::size_t least, std::size_t most) {
   const std::size_t connections = descriptors > kOwnDescriptors ? (descriptors - kOwnDescriptors) / kEach : 0;
   return std::clamp(connections / parts, least, most);

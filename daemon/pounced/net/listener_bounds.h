@@ -1,5 +1,5 @@
-// How many connections from elsewhere pounced holds, so that whoever reaches its ports takes neither its memory nor its last
-// descriptor. Pure. Thread: any.
+// Bounds on the network connections that pounced holds, so that untrusted peers can use up neither its memory nor its
+// descriptors. Pure. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,14 @@
 namespace pounce::daemon {
 
 struct ListenerBounds {
-  std::size_t connections = 0;              // at a time; others wait in the kernel's line
-  std::size_t newcomers = 0;                // of these: so young that they may be strangers
-  std::chrono::milliseconds newcomer{};     // so long is one a newcomer: libzmq has cut a stranger by then
-  bool stays = false;                       // afterwards; else it is cut
+  std::size_t connections = 0;              // at a time; others wait in the kernel's queue
+  std::size_t newcomers = 0;                // of these, the young ones: they may be untrusted peers
+  std::chrono::milliseconds newcomer{};     // how long one is a newcomer: libzmq cuts an untrusted peer by then
+  bool stays = false;                       // whether it stays afterwards; else it is cut
 };
 
-// What a newcomer may send in all. A hello with its handshake has a third of it; libzmq keeps all of an unfinished message.
+// The bytes that a newcomer may send. A hello with its handshake needs a third; libzmq keeps all of an unfinished
+// message.
 inline constexpr std::size_t kNewcomerBytes = 32 * 1024;
 
 // descriptors: this process's limit.

@@ -26,7 +26,7 @@ struct Answer {
   Result<void> outcome;
 };
 
-// The hand-over in both directions. Bounded by kMostWaiting: every question becomes one answer.
+// Hands questions to the thread and answers back. Bounded by kMostWaiting, since every question becomes one answer.
 class Counter {
  public:
   bool ask(Question question) {

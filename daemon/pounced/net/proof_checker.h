@@ -1,6 +1,6 @@
-// Verifies proofs away from the loop: munged answers over a blocking socket. One thread, a bounded queue; when that is
-// full the newest question is turned away (its asker tries again). Answers wake the loop through a descriptor.
-// Thread: loop, but for the checker's own.
+// Verifies proofs on a thread of its own, because munged answers over a blocking socket. The queue is bounded; when
+// it is full, the newest question is refused and its peer tries again. Answers wake the loop through a descriptor.
+// Thread: loop, except the checker's own.
 #pragma once
 
 #include <functional>

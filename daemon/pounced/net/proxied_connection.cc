@@ -21,7 +21,7 @@ ssize_t through_signals(const Call& call) {
 
 }  // namespace
 
-// Both ways, also when one has ended: the last words of that side are on the other one's way.
+// Pumps both directions even if one fails: the last bytes of the closed side may travel in the other.
 bool ProxiedConnection::pump() {
   const bool in = inwards_.move(peer_.get(), inside_.get());
   const bool out = outwards_.move(inside_.get(), peer_.get());

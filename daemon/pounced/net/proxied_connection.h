@@ -1,5 +1,5 @@
-// One connection from elsewhere and the one that stands for it inside: bytes go both ways as they are, no more than the
-// other side takes, and of a newcomer no more than its allowance. Never blocks. Thread: its listener's.
+// A network connection joined to its counterpart inside. Bytes pass unchanged both ways, only as fast as the receiver
+// takes them, and a newcomer may send only its allowance. Never blocks. Thread: its listener's.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,17 @@ namespace pounce::daemon {
 
 class ProxiedConnection {
  public:
-  // allowance: so many bytes may come in until it is settled.
+  // allowance: how many bytes the peer may send until settle().
   ProxiedConnection(UniqueFd peer, UniqueFd inside, std::size_t allowance)
       : peer_(std::move(peer)), inside_(std::move(inside)), inwards_{{}, allowance} {}
 
-  // Moves what can be moved now, so that both descriptors tell of the next change. False: one side has ended; what it
-  // said before has been handed on, if the other took it.
+  // Moves the bytes that can move now, so that both descriptors signal the next change. False: one side has ended;
+  // its last bytes have been handed on if the other side took them.
   bool pump();
   void settle() { inwards_.allowance = kUnlimited; }  // then pump again
 
-  // Who has not taken what is held here for it: its room is waited for, and nobody else's, since each byte that is taken makes some.
+  // The sides that have not taken all bytes held for them. Only these are watched for room, because a watch on any
+  // other side would fire for each byte that it takes.
   struct Full {
     bool peer = false, inside = false;
     bool operator==(const Full&) const = default;
@@ -38,7 +39,7 @@ class ProxiedConnection {
   enum class Step : std::uint8_t { kOn, kLater, kOver };
 
   struct Flow {
-    std::string pending{};  // read, and not taken by the other side
+    std::string pending{};  // read, but not yet taken by the other side
     std::size_t allowance = kUnlimited;
     bool move(int from, int to);
     Step hand_on(int to);

@@ -1,4 +1,4 @@
-// So many a second, with a reserve for bursts. Time comes as an argument. Thread: the owner's.
+// A rate limit with a reserve for bursts. The caller passes the time. Thread: the owner's.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ constexpr std::size_t kEndpointBytes = 256;
 
 }  // namespace
 
-// Deny by default: of all messages, these seven.
+// Denies by default: a worker may send these seven messages.
 void WorkerHandler::hear(Peer& peer, const Header& header) {
   if (const auto* up = std::get_if<WorkerUp>(&header)) return take(peer, *up);
   if (const auto* up = std::get_if<InterpreterUp>(&header)) return take(peer, *up);
@@ -27,7 +27,8 @@ void WorkerHandler::hear(Peer& peer, const Header& header) {
   refuse(peer, ErrorCode::kProtocol, "a worker does not say this on the control channel");
 }
 
-// It may be a link that is out for a moment, then it says hello again; or the process is dead, and the batch system knows how.
+// Either the link is down for a moment and the worker says hello again, or the process is dead and the batch system
+// knows how it ended.
 void WorkerHandler::lost(const Peer& peer) {
   if (!peer.named) return;
   spdlog::info("lease={} worker={} its connection is gone", peer.lease.hex(), peer.worker.value);
@@ -44,7 +45,8 @@ void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
   const lease::WorkerLink link = peer.link;
   driver_.tell(lease::WorkerConnected{message.lease, message.worker, link, SlurmJobId{message.job}, message.restart,
                                       message.node, message.devices, peer.key, message.clients});
-  if (!driver_.core().speaks_for(message.lease, message.worker, link)) return;  // it was sent away: another keeps the place
+  // This worker was sent away: another keeps the place.
+  if (!driver_.core().speaks_for(message.lease, message.worker, link)) return;
   if (Peer* one = state_.peers.worker(link)) state_.peers.only_worker(*one);
   if (message.interpreter_ready) started(message.lease, message.worker, link, {message.epoch, message.endpoint, message.key});
   for (const lease::LeaseView& view : driver_.core().leases())
@@ -67,7 +69,8 @@ void WorkerHandler::started(const LeaseId& lease, WorkerIndex worker, lease::Wor
   forget_the_gone();
 }
 
-// Of leases that ended without a line in the journal, which were known by a worker's word alone: nobody tells of their end.
+// Forgets leases that ended without a journal line. Only a worker's report made them known, so no event tells of
+// their end.
 void WorkerHandler::forget_the_gone() {
   const auto leases = driver_.core().leases();
   const auto gone = [&leases](const LeaseId& lease) { return std::ranges::find(leases, lease, &lease::LeaseView::lease) == leases.end(); };
@@ -103,7 +106,7 @@ void WorkerHandler::take(Peer& peer, const WorkerGpus& message) {
     if (!gpu.failed.empty()) avoid(message.node, {ErrorCode::kDeviceFailed, gpu.failed, {}, {}});
 }
 
-// Before the core hears of it: it may ask for the next lease at once.
+// Called before the core hears of the failure, because the core may request the next lease at once.
 void WorkerHandler::avoid(const std::string& node, const Error& why) {
   state_.avoided.hear(node, why, Clock::now() + avoid_node_);
 }
@@ -122,7 +125,7 @@ bool WorkerHandler::speaks_for(Peer& peer, const LeaseId& lease, WorkerIndex wor
   return false;
 }
 
-// Clients will connect there: it must at least look like an address and a key.
+// Clients will connect there, so it must at least look like an address and a key.
 bool WorkerHandler::may_be_interpreter(Peer& peer, const std::string& endpoint, const std::string& key) {
   if (endpoint.starts_with("tcp://") && endpoint.size() <= kEndpointBytes && transport::from_z85(key)) return true;
   refuse(peer, ErrorCode::kProtocol, "an interpreter has a tcp endpoint and a key");

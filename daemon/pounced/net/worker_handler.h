@@ -1,5 +1,5 @@
-// What supervisors say on the control channel, as the core's events. A supervisor speaks for its own lease and index only.
-// Thread: loop.
+// Turns supervisors' messages on the control channel into core events. A supervisor speaks for its own lease and
+// index only. Thread: loop.
 #pragma once
 
 #include <string>

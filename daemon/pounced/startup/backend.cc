@@ -9,14 +9,14 @@
 namespace pounce::daemon {
 namespace {
 
-// What the helper learns of the queue outlives it, and this daemon.
+// POUNCE_RUNS: what the helper learns about run times outlives the helper and this daemon.
 slurm::GatewayOptions options_of(const Setup& setup) {
   slurm::GatewayOptions options = gateway_options(setup.config);
   options.environment["POUNCE_RUNS"] = setup.folders.runs();
   return options;
 }
 
-// The gateway to pounce-slurm, which the loop serves.
+// The gateway to pounce-slurm, served by the loop.
 class SlurmBackend final : public launch::Launcher {
  public:
   SlurmBackend(transport::EventLoop& loop, const Setup& setup) : loop_(loop), gateway_(options_of(setup)) {}
@@ -32,7 +32,8 @@ class SlurmBackend final : public launch::Launcher {
     loop_.unwatch(std::exchange(timer_, 0));
   }
 
-  // A number is used again for the next helper: comparing descriptors would not tell, so the watch is always renewed.
+  // The next helper may get the same descriptor number, so comparing numbers would not tell: the watch is always
+  // renewed.
   void follow() {
     forget();
     if (const int fd = gateway_.fd(); fd >= 0)
@@ -67,7 +68,7 @@ launch::LocalOptions options_for(const Setup& setup) {
   return options;
 }
 
-// A LocalLauncher whose walltimes the loop keeps.
+// A LocalLauncher whose walltimes the loop enforces.
 class LocalBackend final : public launch::Launcher {
  public:
   LocalBackend(transport::EventLoop& loop, const Setup& setup)

@@ -1,5 +1,5 @@
-// The launcher of this daemon, tied to the loop: for Slurm, the gateway's descriptor and deadlines are watched. Helper
-// and descriptor change when pounce-slurm is replaced, so the watch is renewed after each call. Thread: loop.
+// This daemon's launcher, tied to the loop: for Slurm, the gateway's descriptor and deadlines are watched. Helper and
+// descriptor change when pounce-slurm is replaced, so the watch is renewed after each call. Thread: loop.
 #pragma once
 
 #include <memory>

@@ -96,7 +96,8 @@ Result<void> take(const std::string& name, const json& value, Config& config) {
   return bad("unknown key \"" + name + "\"; the keys are " + valid_keys());
 }
 
-// It names programs that we start and the policy whose prologue a shell runs: nobody else may have written it.
+// The file names programs that we start and the policy whose prologue a shell runs, so no other user may have written
+// it.
 Result<Config> read_config(const std::string& path) {
   const std::string whole = std::filesystem::absolute(path).string();
   const auto text = read_trusted_file(whole, kMostBytes);

@@ -1,6 +1,6 @@
-// pounced's configuration: one JSON file, comments allowed. Parsed once; every part gets the few values that it needs.
-// An unknown key is refused with the list of the known ones: a misspelt time must not silently keep its default.
-// Thread: any (values).
+// pounced's configuration: one JSON file, comments allowed. It is parsed once; every part gets the few values that it
+// needs. An unknown key is refused with the list of the known ones: a misspelt time must not silently keep its
+// default. Thread: any (values).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class LauncherKind : std::uint8_t { kSlurm, kLocal };
 constexpr auto words(LauncherKind) { return words_of<LauncherKind>({"slurm", "local"}); }
 constexpr std::string_view word(LauncherKind kind) { return words(kind).of(kind); }
 
-// One of the further nodes of the job that the local launcher hands out.
+// A further node of the job whose resources the local launcher hands out.
 struct ConfigNode {
   std::string name;
   std::uint32_t relative = 0, cpus = 0, memory_mib = 0;

@@ -22,7 +22,7 @@
 namespace pounce::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{20};   // between two looks for a daemon that somebody else starts
+constexpr std::chrono::milliseconds kLook{20};   // between two looks for a daemon that another process starts
 constexpr std::chrono::seconds kStartSlack{10};  // beyond the one Slurm request that a start makes
 constexpr std::size_t kLogLines = 10, kLogBytes = 8 * 1024;
 
@@ -43,7 +43,7 @@ std::string last_lines(const std::string& path) {
   return from == std::string::npos || from == 0 ? text : text.substr(from + 1);
 }
 
-// What the daemon said about its start; empty: it ended without a word, or the time is over.
+// The daemon's report about its start; empty: it ended without one, or the time is over.
 std::string read_report(const UniqueFd& pipe, TimePoint deadline) {
   std::string line;
   char buffer[4096];
@@ -74,7 +74,7 @@ Error start_error(const std::string& report, const Folders& folders) {
 
 struct Waited {
   std::optional<protocol::EndpointFile> endpoint;
-  std::optional<std::string> report;  // of the start that was waited for, and failed
+  std::optional<std::string> report;  // of the awaited start that failed
 };
 
 // Waits while the lock's holder lives and has not published yet.
@@ -109,7 +109,8 @@ Result<protocol::EndpointFile> ensure_daemon(const CommandLine& command, bool st
     if (const auto made = make_folders(folders); !made) return failure(made.error());
     const auto pipe = spawn_detached(serve_command(command, *setup), folders.log());
     if (!pipe) return failure(pipe.error());
-    report = read_report(*pipe, Clock::now() + takes);  // its own time: somebody else's start has taken some of ours
+    // A deadline of its own, because another start may have used part of ours.
+    report = read_report(*pipe, Clock::now() + takes);
   } while ((report == "ready" || report == "another") && Clock::now() < deadline);
   return failure(start_error(report, folders));
 }

@@ -1,5 +1,6 @@
-// `pounced ensure`: the endpoint of this instance's live daemon, starting one where none lives. Any number of starters
-// at once end with one daemon: the start lock decides, the others wait for its endpoint. Thread: main.
+// `pounced ensure`: returns the endpoint of this instance's live daemon, and starts one where none lives. Any number
+// of starters at once end with one daemon: the start lock decides, and the others wait for its endpoint.
+// Thread: main.
 #pragma once
 
 #include <vector>

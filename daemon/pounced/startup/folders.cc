@@ -61,7 +61,7 @@ Result<void> make_private_folder(const std::string& path) {
 }
 
 Result<void> make_folders(const Folders& folders) {
-  // The runtime folder's parent lies in /tmp perhaps: it must be ours too, or its owner could swap what is inside.
+  // The runtime folder's parent may lie in /tmp: it must be ours too, or its owner could swap what is inside.
   for (const std::string& path : {folders.state, folders.leases(), folders.results(), folders.checkpoints(),
                                   std::filesystem::path(folders.runtime).parent_path().string(), folders.runtime})
     if (const auto made = make_private_folder(path); !made) return made;

@@ -1,5 +1,5 @@
-// The instance's two folders (docs/architecture.md): state, in the home, and runtime, for sockets. Both are this user's
-// alone (0700); a folder that somebody else could have planted is refused. Thread: any.
+// The instance's two folders (docs/architecture.md): state, in the home, and runtime, for sockets. Both belong to
+// this user alone (0700); a folder that another user could have planted is refused. Thread: any.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace pounce::daemon {
 
 struct Folders {
   std::string state, runtime;
-  bool shared = true;  // state, with the hosts that workers run on
+  bool shared = true;  // the workers' hosts see the state folder too
 
   std::string lock() const { return state + "/lock"; }
   std::string start_failure() const { return state + "/start_failure"; }
@@ -24,10 +24,13 @@ struct Folders {
   std::string place() const { return state + "/place"; }
   std::string log() const { return state + "/pounced.log"; }
   std::string results() const { return state.substr(0, state.rfind('/')) + "/results"; }  // of all instances here
-  // Workers find it beside `state`, which they see only where the two share it (python/pounce/_worker/checkpoints.py).
-  std::string checkpoints() const { return state.substr(0, state.rfind('/')) + "/checkpoints"; }  // of all instances here
-  std::string parked() const { return state.substr(0, state.rfind('/')) + "/parked"; }  // notebooks' saved variables: likewise
-  std::string runs() const { return state.substr(0, state.rfind('/')) + "/runs"; }  // how long jobs ran: likewise
+  // One folder for all instances here. Workers find it beside `state`, which they see only if it is shared
+  // (python/pounce/_worker/checkpoints.py).
+  std::string checkpoints() const { return state.substr(0, state.rfind('/')) + "/checkpoints"; }
+  // Notebooks' saved variables, of all instances here.
+  std::string parked() const { return state.substr(0, state.rfind('/')) + "/parked"; }
+  // How long jobs ran, of all instances here.
+  std::string runs() const { return state.substr(0, state.rfind('/')) + "/runs"; }
   std::string leases() const { return state + "/leases"; }
   // Slurm ends a job whose log cannot be made on its node.
   std::string lease_log(const LeaseId& lease) const { return shared ? leases() + "/" + lease.hex() + ".log" : "/dev/null"; }
@@ -37,8 +40,9 @@ struct Folders {
 Folders name_folders(const std::string& state_base, const std::string& cluster, const InstanceId& instance);
 Result<void> make_folders(const Folders& folders);
 
-// Makes `path` and its missing parents 0700, below folders that only root and this user may write (base/trusted_path.h).
-// The last component must be a folder, no link, owned by this user; an own folder that others can enter is closed to them.
+// Makes `path` and its missing parents with mode 0700, below folders that only root and this user may write
+// (base/trusted_path.h). The last component must be a folder of this user and no link; if others can enter it, it is
+// closed to them.
 Result<void> make_private_folder(const std::string& path);
 
 }  // namespace pounce::daemon

@@ -16,12 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours kQuiet{24};  // a daemon that lives touches its lock each hour
-constexpr std::size_t kMost = 1000;       // looked at; the rest another time
+constexpr std::size_t kMost = 1000;       // folders looked at; the rest follow another time
 constexpr std::string_view kDying = ".gone-";
 
 bool is_instance(const std::string& name) { return InstanceId::from_hex(name).has_value(); }
 
-// What cannot be read today is looked at another time.
+// Skips entries that cannot be read; they are read another time.
 std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   std::vector<fs::directory_entry> entries;
   std::error_code trouble;
@@ -30,7 +30,7 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Other instances' folders, and what is left of ones whose removal was cut short.
+// Other instances' folders, and the remains of those whose removal was cut short.
 std::vector<fs::path> others_of(const Folders& ours) {
   std::vector<fs::path> found;
   const fs::path own = ours.state;
@@ -67,7 +67,7 @@ FolderFacts facts_of(const fs::path& folder, fs::file_time_type now) {
   return facts;
 }
 
-// The leases' use outlives the folder: `pouncectl usage` reads it. False: it could not be kept.
+// Keeps the leases' use beyond the folder's removal, for `pouncectl usage`. False: it could not be kept.
 bool keep_usage(const Folders& gone, const Folders& ours) {
   for (const std::string& path : {gone.usage() + ".1", gone.usage()}) {
     const std::string lines = read_own_file(path, kMostLinesBytes).value_or("");
@@ -115,7 +115,8 @@ bool GoneFolders::step() {
   return true;
 }
 
-// Under its start lock, so that no daemon begins there meanwhile; and out of the way at once, for removing takes a while.
+// Holds the folder's start lock, so that no daemon begins there meanwhile. Renames the folder first, because removing
+// it takes a while.
 void GoneFolders::remove(const fs::path& folder) {
   const Folders gone{folder, fs::path(ours_.runtime).parent_path() / folder.filename()};
   const auto lock = StartLock::take(gone.lock());

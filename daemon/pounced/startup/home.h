@@ -7,8 +7,8 @@ namespace pounce::daemon {
 
 std::string home_folder();  // $HOME, else the password database
 
-// Below home_folder(); the usual one is below the home that the password database names. They differ only when somebody
-// runs with another $HOME, for a test say.
+// The default folder is below home_folder(), the usual one below the home that the password database names. They
+// differ only if the user runs with another $HOME, for a test say.
 std::string default_state_folder();
 std::string usual_state_folder();
 

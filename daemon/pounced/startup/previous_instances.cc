@@ -30,7 +30,7 @@ std::optional<Place> read_place(const std::string& path) {
 
 namespace {
 
-// Its records, without the leases that it or we have seen end.
+// The previous instance's records, without the leases that it or we have seen end.
 std::vector<lease::JournalRecord> still_open(std::vector<lease::JournalRecord> records,
                                              const std::vector<lease::JournalRecord>& own) {
   for (const lease::JournalRecord& record : own)

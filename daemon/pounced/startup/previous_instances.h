@@ -23,8 +23,8 @@ struct PreviousInstance {
 Result<void> write_place(const Folders& folders, const Place& place);
 std::optional<Place> read_place(const std::string& path);
 
-// Those with leases that `own`, our journal, does not know to have ended. Where it knows that all have, their journal is
-// told so: nobody looks after that folder again, and it may go (gone_folders.h).
+// Returns the previous instances with leases that `own`, our journal, does not know to have ended. If all leases of
+// one have ended, its journal is emptied: no daemon takes it over again, and its folder may go (gone_folders.h).
 std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, const Place& now,
                                                 const std::vector<lease::JournalRecord>& own);
 

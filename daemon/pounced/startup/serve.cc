@@ -30,7 +30,7 @@ namespace pounce::daemon {
 namespace {
 
 constexpr std::chrono::seconds kLookAtFiles{5};  // one small file each time
-constexpr std::chrono::hours kShowLife{1};      // gone_folders.cc counts on it
+constexpr std::chrono::hours kShowLife{1};      // gone_folders.cc relies on it
 constexpr std::chrono::milliseconds kBetweenFolders{50};
 constexpr std::chrono::hours kBetweenLooks{1};
 constexpr rlim_t kDescriptors = 65536;  // each peer is one (gotchas Z3)
@@ -46,8 +46,8 @@ void harden() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// libzmq counts its names for connections from rand(), which nobody seeds: the first are the same in every process, and
-// whoever takes the next one as a name of their own ends this one (gotchas Z14).
+// libzmq numbers its connection names from rand(), which it never seeds: the first are the same in every process, and
+// a peer that takes the next one as its own name ends this process (gotchas Z14).
 void make_names_unguessable() { std::srand(std::random_device{}()); }
 
 // Runs the loop until the launcher has answered; nullopt: a signal came first.
@@ -61,8 +61,8 @@ std::optional<Result<ClusterFacts>> wait_for_facts(transport::EventLoop& loop, l
   return answer;
 }
 
-// Whoever removed our folder (and its lock) has made room for another daemon, whose leases ours would become: we go. A
-// client that needs one starts it, and it finds the leases by their tags.
+// If our folder and its lock are removed, another daemon may start and our leases become its leases, so this one
+// ends. The next client that needs a daemon starts it, and it finds the leases by their tags.
 void look_after_files(transport::EventLoop& loop, const Setup& setup, const StartLock& lock, Daemon& daemon) {
   loop.at(Clock::now() + kLookAtFiles, [&loop, &setup, &lock, &daemon] {
     if (lock.held(setup.folders.lock())) {
@@ -81,7 +81,7 @@ void show_life(transport::EventLoop& loop, const Setup& setup, const StartLock& 
   });
 }
 
-// Behind the work of those who wait for this daemon: one folder at a time.
+// Removes one folder at a time, so that peers of this daemon need not wait.
 void tidy(transport::EventLoop& loop, const std::shared_ptr<GoneFolders>& gone) {
   loop.at(Clock::now() + kBetweenFolders, [&loop, gone] {
     if (gone->step()) tidy(loop, gone);
@@ -102,7 +102,7 @@ Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report
   const auto launcher = make_backend(loop, setup);
   auto facts = wait_for_facts(loop, *launcher);
   if (!facts) return failure(ErrorCode::kDaemonUnavailable, "pounced was told to end while it started");
-  if (!*facts) {  // what Slurm says now it would say to the next one too
+  if (!*facts) {  // Slurm would give the next starter the same answer
     leave_start_failure(setup.folders, this_process(), protocol::encode_error(facts->error()));
     return failure(facts->error());
   }

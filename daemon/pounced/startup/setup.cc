@@ -62,7 +62,8 @@ void settle_in(const std::string& base, Setup& setup) {
   setup.folders = name_folders(base, setup.place.cluster, setup.instance);
 }
 
-// Where nothing was configured; `chosen` is what `ensure` found, so that the daemon it starts settles in the same folder.
+// Chooses where nothing is configured. `chosen` is what `ensure` found, so that the daemon it starts uses the same
+// folder.
 void choose_state_folder(const std::string& chosen, Setup& setup) {
   const auto lives = [&](const std::string& base) {
     settle_in(base, setup);

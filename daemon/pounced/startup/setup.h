@@ -1,7 +1,7 @@
-// What both `ensure` and `serve` must know before anything else: the configuration, which launcher, which instance,
-// where its files are. The rule of the launcher is here: without any sign of Slurm, and with nothing said, the local
-// one (and the user is told); in every other case what was asked for, or an error. Never a silent fallback.
-// Thread: main, before the loop.
+// Gathers what `ensure` and `serve` need first: the configuration, the launcher, the instance and where its files
+// are. The launcher is chosen here: without any sign of Slurm and without a choice it is the local one, and the user
+// is told; in every other case it is the chosen one, Slurm without a choice, or an error. There is no silent
+// fallback. Thread: main, before the loop.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// TERM and INT as a readable descriptor. By handlers, not by a blocked mask with signalfd: handlers are undone by exec,
-// a mask is inherited by every worker that this process starts. One per process. Thread: main.
+// Makes TERM and INT a readable descriptor. It uses handlers, not a blocked mask with signalfd: exec undoes handlers,
+// but every worker that this process starts would inherit a mask. One per process. Thread: main.
 #pragma once
 
 #include "base/unique_fd.h"

@@ -1,6 +1,6 @@
-// What pounced must know of Slurm's configuration before it may speak to Slurm: whether there is one on this machine,
-// the cluster's name and who SlurmUser is. Reads the text; libslurm, which can end its process, is pounce-slurm's.
-// Thread: any.
+// Reads the facts of Slurm's configuration that pounced needs before it may speak to Slurm: whether there is one on
+// this machine, the cluster's name and the SlurmUser. It reads the text, because libslurm can end its process; only
+// pounce-slurm uses libslurm. Thread: any.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct SlurmPlaces {  // where to look; tests look elsewhere
   std::string configless_folder = "/run/slurm/conf";
 };
 
-// By SLURM_CONF, the default file, the configless cache, SLURM_CONF_SERVER, in libslurm's order.
+// Looks at SLURM_CONF, the default file, the configless cache and SLURM_CONF_SERVER, in libslurm's order.
 SlurmSource find_slurm(const SlurmPlaces& places = {});
 
 struct SlurmConf {

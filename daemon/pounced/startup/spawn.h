@@ -14,7 +14,7 @@ namespace pounce::daemon {
 // The variables that a daemon may see: no job's SLURM_*, no secrets of a shell.
 Environment daemon_environment();
 
-// Returns the report pipe's reading end, when the program runs: end of file without a line means that the daemon died.
+// Returns the report pipe's reading end once the program runs. End of file without a line means that the daemon died.
 Result<UniqueFd> spawn_detached(const std::vector<std::string>& command, const std::string& log_path);
 
 }  // namespace pounce::daemon

@@ -1,6 +1,6 @@
-// Why a start failed, for those who waited for it: its one line (start_report.h), in a file beside the lock, under the owner
-// record of the process that failed. They are told the same at once, instead of starting one after another into the same
-// trouble. Best effort: where the file cannot be written, the next one tries by itself. Thread: any.
+// Why a start failed, for the starters that waited for it: its report line (start_report.h), in a file beside the
+// lock, under the failed process's owner record. They all report the same failure at once instead of running into it
+// one after another. Best effort: if the file cannot be written, the next starter tries by itself. Thread: any.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace pounce::daemon {
 
 void leave_start_failure(const Folders& folders, const LockOwner& starter, std::string_view report);
-// What that starter left; nullopt: nothing.
+// Returns the report that this starter left; nullopt: none.
 std::optional<std::string> start_failure_of(const Folders& folders, const LockOwner& starter);
 
 }  // namespace pounce::daemon

@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kTries = 100;  // each lost try means that somebody else got further
+constexpr int kTries = 100;  // each lost try means that another process got further
 
 std::uint64_t pid_namespace() {
   struct stat facts {};
@@ -49,7 +49,7 @@ std::set<std::uint32_t> numbers_of(const std::string& base) {
   return numbers;
 }
 
-// Exclusive and whole at once: the record is complete before its name exists.
+// Creates the lock exclusively and whole: the record is complete before its name exists.
 Result<bool> make(const std::string& path, const LockOwner& owner) {
   const std::string draft = path + ".draft." + std::to_string(owner.pid);
   if (const auto written = replace_file(draft, encode_owner(owner)); !written) return failure(written.error());
@@ -85,14 +85,15 @@ std::optional<LockOwner> decode_owner(const std::string& text) {
   try {
     return LockOwner{record.at("pid"), record.at("start_ticks"), record.at("pid_namespace"), record.at("boot")};
   } catch (const json::exception&) {
-    return std::nullopt;  // written whole or not at all: somebody edited it, and an edited lock holds nothing
+    return std::nullopt;  // it is written whole, so it was edited; an edited lock holds nothing
   }
 }
 
 std::optional<bool> runs(const LockOwner& owner) {
   if (owner.boot != boot_id()) return false;
   if (owner.pid_namespace != pid_namespace()) return std::nullopt;
-  // None for a process that has ended: whoever adopted it (a container's first process, say) may never wait for it.
+  // start_ticks() gives none for an ended process, also if its adopter (a container's first process, say) never waits
+  // for it.
   return owner.pid > 0 && launch::start_ticks(static_cast<pid_t>(owner.pid)) == owner.start_ticks;
 }
 

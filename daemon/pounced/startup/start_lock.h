@@ -1,9 +1,10 @@
-// One daemon per instance. Safe on network file systems: no flock, no fcntl, only names that can be made once.
+// Allows one daemon per instance. It is safe on network file systems: it uses no flock and no fcntl, only names that
+// can be made once.
 //
-// The lock is a numbered file, lock.1, lock.2 ...: made whole and exclusively (link), with its owner's record inside.
-// The highest number counts. Its owner dead, the next number is free for exactly one process; whoever finds a higher
-// number than its own has lost. The highest file is never removed, so numbers never go back: a starter that was asleep
-// between looking and acting cannot take what somebody else took meanwhile. Thread: any.
+// The lock is a numbered file, lock.1, lock.2 ..., made whole and exclusively (link), with its owner's record inside.
+// The highest number counts. When its owner is dead, exactly one process can take the next number; a process that
+// finds a higher number than its own has lost. The highest file is never removed, so numbers never go back: a starter
+// that was asleep between looking and acting cannot take a lock that another process took meanwhile. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace pounce::daemon {
 
-// A process, told apart from later ones with its number.
+// Identifies a process, also against later ones with its number.
 struct LockOwner {
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;    // /proc/PID/stat, field 22
@@ -33,13 +34,13 @@ class StartLock {
  public:
   // base: ".../lock". nullopt: another process has it.
   static Result<std::optional<StartLock>> take(const std::string& base, const LockOwner& owner = this_process());
-  // Who has it, if that process runs (or if it cannot be told).
+  // The lock's owner, if that process runs or if that cannot be told.
   static std::optional<LockOwner> holder(const std::string& base);
 
-  // Its file's time says that its owner lives, to whoever cannot look at the process.
+  // Touches the lock's file: its time shows that the owner lives to observers that cannot look at the process.
   void show_life(const std::string& base) const;
 
-  // False: the file is gone or somebody else's (the folder was removed while we ran).
+  // False: the file is gone or has another owner (the folder was removed while we ran).
   bool held(const std::string& base) const;
 
   std::uint32_t number() const { return number_; }

@@ -1,5 +1,5 @@
-// The one line by which a starting daemon tells whoever started it how it went: on a pipe that both sides know by its
-// descriptor's number, closed right after. Nothing else of the starter's is inherited. Thread: main.
+// The one line in which a starting daemon reports the outcome to its starter, on a pipe that both sides know by its
+// descriptor's number. The pipe is closed right after. Nothing else of the starter's is inherited. Thread: main.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class StartReport {
  public:
   static constexpr int kDescriptor = 3;
 
-  StartReport() = default;  // nobody asked: `serve` was started by hand
+  StartReport() = default;  // no starter waits: `serve` was started by hand
   explicit StartReport(UniqueFd pipe) : pipe_(std::move(pipe)) {}
 
   void ready() { tell("ready"); }

@@ -17,7 +17,7 @@ std::string_view word(SlurmFound found) {
   return kWords[static_cast<int>(found)];
 }
 
-// Names, with a space behind each.
+// Lists names, each with a space behind it.
 void add_old_folders(json& document, const Setup& setup) {
   std::string gone, elsewhere, open;
   for (const auto& [name, state] : look_at_others(setup.folders, setup.place)) {

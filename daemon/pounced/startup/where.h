@@ -1,5 +1,5 @@
-// `pounced where`: what a start here would use, and what stands in its way; nothing is made or started. For pouncectl,
-// which finds logs and faults with it. Thread: main.
+// `pounced where`: reports what a start here would use and what stands in its way; it makes and starts nothing.
+// pouncectl finds logs and faults with it. Thread: main.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Whereabouts {
   bool fine = false;
 };
 
-// folders: also the other instances' folders of which no daemon may run here, by name.
+// folders: also names the other instances' folders in which no daemon can be running here.
 Whereabouts whereabouts(const CommandLine& command, bool folders = false, const SlurmPlaces& places = {});
 
 }  // namespace pounce::daemon

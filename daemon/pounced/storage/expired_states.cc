@@ -36,14 +36,14 @@ void ExpiredStates::look_at(std::string id) {
   left_.pop_back();
   const auto state = folder_->state(id);
   const std::int64_t now = now_s_(), keep = std::max<std::chrono::seconds>(keep_(), kLeastKept).count();
-  const std::int64_t used = state ? state->used_s().value_or(now) : now;  // what cannot be told today stays
+  const std::int64_t used = state ? state->used_s().value_or(now) : now;  // a state of unknown age stays
   if (now - used <= keep) return;
   const auto aside = folder_->put_aside(id);
   spdlog::info("saved variables {}, not used for {} days: {}", id, (now - used) / kDay, aside ? "removed" : aside.error().text);
   if (aside) aside_.push_back(*aside);
 }
 
-// What cannot be removed now is met again at the next round.
+// Files that cannot be removed now are tried again in the next round.
 void ExpiredStates::remove_some(const std::string& aside) {
   if (folder_->remove_some(aside, kFilesAtOnce) != parked::ParkedFolder::Left::kMore) aside_.pop_back();
 }

@@ -1,5 +1,5 @@
-// Removes saved variables of notebooks that nobody has saved or taken up for long. Each turn does little, for a folder may
-// hold very many files on a slow disk, and others wait for this thread. Thread: loop.
+// Removes saved variables that no notebook has saved or restored for long. Each step does little, because a folder
+// may hold very many files on a slow disk and other work waits for this thread. Thread: loop.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,14 @@ namespace pounce::daemon {
 class ExpiredStates {
  public:
   static constexpr std::size_t kFilesAtOnce = 64;
-  static constexpr std::chrono::hours kLeastKept{1};  // as long as this they may be in use, whatever was configured
+  static constexpr std::chrono::hours kLeastKept{1};  // whatever is configured: a younger state may be in use
 
-  // path: all of this user's states. keep: how long, asked before each look. now_s: seconds since 1970.
+  // path: the folder of this user's states. keep: how long to keep one, read before each look. now_s: seconds since
+  // 1970.
   ExpiredStates(std::string path, std::function<std::chrono::seconds()> keep, std::function<std::int64_t()> now_s)
       : path_(std::move(path)), keep_(std::move(keep)), now_s_(std::move(now_s)) {}
 
-  // A look at one state, or a few files removed. False: nothing is left to do, and the next call begins anew.
+  // Examines one state or removes a few files. False: nothing is left to do; the next call begins anew.
   bool step();
 
  private:

@@ -21,10 +21,10 @@ void sync_folder_of(const std::string& path) {
   if (fd) ::fsync(fd.get());  // some network file systems cannot sync a folder: the rename is then as safe as they are
 }
 
-// publish: gives the file that is whole its name; 0: done.
+// publish: gives the complete file its name and returns 0 on success.
 Result<void> write_beside(const std::string& path, std::string_view content, int (*publish)(const char* from, const char* to)) {
   const std::string temporary = path + ".new." + std::to_string(::getpid());
-  ::unlink(temporary.c_str());  // of a dead process with our number
+  ::unlink(temporary.c_str());  // left by a dead process with our PID
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   const bool written = fd && write_all(fd.get(), content) && ::fsync(fd.get()) == 0;
   if (!written || publish(temporary.c_str(), path.c_str()) != 0) {

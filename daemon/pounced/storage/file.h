@@ -13,15 +13,16 @@ namespace pounce::daemon {
 // A 0600 temporary beside it, fsync, rename, fsync of the folder.
 Result<void> replace_file(const std::string& path, std::string_view content);
 
-// The same where there is none; one that is there stays as it is, and is an error.
+// The same for a new file. An existing file is kept, and is an error.
 Result<void> create_file(const std::string& path, std::string_view content);
 
-// What is read of one at most, far over what pounced writes.
-inline constexpr std::size_t kMostRecordBytes = 1 << 20;     // one statement: endpoint, lock, place, a detached task's record
+// Read limits, far above what pounced writes.
+inline constexpr std::size_t kMostRecordBytes = 1 << 20;     // one statement: endpoint, lock, place, detached record
 inline constexpr std::size_t kMostJournalBytes = 256 << 20;  // some ten thousand leases between two starts
 inline constexpr std::size_t kMostLinesBytes = 64 << 20;     // a file of lines (line_file.h), some of them together
 
-// Our own file only: no link followed, owner checked. nullopt: there is none, it is not ours, or it is longer.
+// Reads only our own file: follows no link and checks the owner. nullopt: there is none, it is not ours, or it is
+// longer.
 std::optional<std::string> read_own_file(const std::string& path, std::size_t most_bytes = kMostRecordBytes);
 
 }  // namespace pounce::daemon

@@ -73,20 +73,20 @@ Result<void> Journal::take_file() {
   return {};
 }
 
-bool Journal::mend() {
+bool Journal::repair() {
   struct stat facts {};
   if (::fstat(file_.get(), &facts) != 0 || facts.st_nlink > 0) return false;
   return create_file(path_, text_of(open_)) && take_file();
 }
 
 Result<void> Journal::append(const JournalRecord& record, bool sync) {
-  mend();
+  repair();
   if (sync && ::access(path_.c_str(), F_OK) != 0)
     return failure(ErrorCode::kInternal, "the journal was removed and cannot be written anew: " + std::string(std::strerror(errno)));
   const std::string line = encode_journal_line(record);
   if (!write_all(file_.get(), line) || (sync && ::fdatasync(file_.get()) != 0)) {
     const std::string why = std::strerror(errno);
-    // A part of a line would make all later lines unreadable.
+    // A partial line would make all later lines unreadable.
     if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
       return failure(ErrorCode::kInternal, "the journal cannot be written or mended: " + why);
     return failure(ErrorCode::kInternal, "the journal cannot be written: " + why);

@@ -1,6 +1,6 @@
-// The instance's journal: an append-only 0600 file of checksummed lines. It is a hint, Slurm is the truth:
-// what is damaged is moved aside and said, and the first reconciliation finds what it told. One writer: the start lock's holder.
-// Thread: loop.
+// The instance's journal: an append-only 0600 file of checksummed lines. The journal is a hint and Slurm is the
+// truth: damage is moved aside and logged, and the first reconciliation finds what the damaged lines recorded. The
+// only writer is the holder of the start lock. Thread: loop.
 #pragma once
 
 #include <string>
@@ -21,33 +21,33 @@ struct JournalContent {
 JournalContent parse_journal(std::string_view text);
 JournalContent read_journal(const std::string& path);  // no file: empty; one that is not ours or too long: damaged
 
-// Without the leases that ended.
+// The records of leases that have not ended.
 std::vector<lease::JournalRecord> open_records(const std::vector<lease::JournalRecord>& records);
 
 class Journal {
  public:
-  // Writes `records` as the whole new content (compaction) and opens it for appending. An old file with damage was kept
-  // as <path>.damaged before.
+  // Writes `records` as the whole new content (compaction) and opens it for appending. The caller has moved a damaged
+  // old file to <path>.damaged.
   static Result<Journal> open(const std::string& path, const std::vector<lease::JournalRecord>& records);
 
-  // sync: on disk when this returns. After a failure the file is as before.
+  // sync: the record is on disk when this returns. After a failure the file is as before.
   Result<void> append(const lease::JournalRecord& record, bool sync);
 
-  // Where somebody has removed the file: writes it anew, with the leases that are open. True: it did. One that is there
-  // and not ours is another daemon's, and stays: then ours goes on without a name.
-  bool mend();
+  // Writes the file anew, with the open leases, if it was removed; returns true then. An existing file that is not
+  // ours belongs to another daemon and stays: our journal then goes on without a name.
+  bool repair();
 
  private:
   Journal(std::string path, std::vector<lease::JournalRecord> open) : path_(std::move(path)), open_(std::move(open)) {}
   Result<void> take_file();
 
   std::string path_;
-  std::vector<lease::JournalRecord> open_;  // what the file says of leases that have not ended
+  std::vector<lease::JournalRecord> open_;  // the file's records of leases that have not ended
   UniqueFd file_;
   std::size_t size_ = 0;
 };
 
-// Moves a damaged journal aside; returns the name it got.
+// Moves a damaged journal aside and returns its new name.
 std::string set_aside(const std::string& path);
 
 }  // namespace pounce::daemon

@@ -1,5 +1,5 @@
-// One journal record as one line: {"crc32c":"xxxxxxxx","record":{...}}. The checksum covers the record's bytes as they
-// stand in the line. Thread: any (values).
+// One journal record as one line: {"crc32c":"xxxxxxxx","record":{...}}. The checksum covers the record's bytes as
+// they stand in the line. Thread: any (values).
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 namespace pounce::daemon {
 
 struct JournalLine {
-  std::optional<lease::JournalRecord> record;  // none: a pounce of another kind wrote it, and a reconciliation finds what it told
+  // none: another version of pounce wrote the line; a reconciliation finds what it recorded
+  std::optional<lease::JournalRecord> record;
 };
 
 std::string encode_journal_line(const lease::JournalRecord& record);  // with its newline

@@ -1,4 +1,4 @@
-// A file of lines that only its user reads, kept in bounds: once it is full it becomes "<path>.1", in the place of an older
+// A bounded file of lines that only its user can read. A full file is renamed to "<path>.1" and replaces the older
 // one. Thread: loop.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 namespace pounce::daemon {
 
-bool append_lines(const std::string& path, const std::string& lines, std::uintmax_t most_bytes);  // false: they are not there
+// False: the lines were not written.
+bool append_lines(const std::string& path, const std::string& lines, std::uintmax_t most_bytes);
 
 }  // namespace pounce::daemon

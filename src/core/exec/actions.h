@@ -44,7 +44,7 @@ struct AnswerStates {
   std::vector<TaskId> tasks;
   std::vector<RemoteTaskState> states;
 };
-struct ForgetTask {  // nobody will ask for its payload or outcome any more
+struct ForgetTask {  // its payload and outcome are no longer needed
   TaskId task;
 };
 struct TellActivity {  // queued and running tasks, after a change

@@ -26,12 +26,12 @@ struct OutcomesAcknowledged {
   SessionId session;
   std::vector<TaskId> tasks;
 };
-struct StatesAsked {
+struct StatesRequested {
   SessionId session;
   std::vector<TaskId> tasks;
   bool no_others = false;  // the session counts on no other task here: they are given up
 };
-struct CancelAsked {
+struct CancelRequested {
   SessionId session;
   TaskId task;
   Duration grace{};  // from its interrupt until the interpreter is given up
@@ -40,9 +40,9 @@ struct CancelAsked {
 struct SessionDismissed {
   SessionId session;
 };
-struct TimePassed {};  // at next_deadline(), or whenever
+struct TimePassed {};  // at next_deadline(), or at any time
 
-using Event = std::variant<TaskArrived, RunnerReady, RunnerAway, RunEnded, OutcomesAcknowledged, StatesAsked, CancelAsked,
+using Event = std::variant<TaskArrived, RunnerReady, RunnerAway, RunEnded, OutcomesAcknowledged, StatesRequested, CancelRequested,
                            SessionDismissed, TimePassed>;
 
 }  // namespace pounce::exec

@@ -46,7 +46,7 @@ void ExecCore::on(const TaskArrived& event, Actions& actions) {
     if (known->second.session != event.session)
       ++ignored_;
     else if (known->second.state == RemoteTaskState::kDone && event.attempt > known->second.attempt)
-      accept(event, actions);  // the user asked for retries: a new run under the same id
+      accept(event, actions);  // the user allowed retries: a new run under the same id
     else
       repeated(event, known->second, actions);
   } else if (ran_before(event)) {
@@ -131,7 +131,7 @@ void ExecCore::on(const OutcomesAcknowledged& event, Actions& actions) {
   }
 }
 
-void ExecCore::on(const StatesAsked& event, Actions& actions) {
+void ExecCore::on(const StatesRequested& event, Actions& actions) {
   if (event.no_others) give_up(event.session, event.tasks, actions);
   AnswerStates answer{event.session, event.tasks, {}};
   std::vector<TaskId> done;
@@ -143,7 +143,7 @@ void ExecCore::on(const StatesAsked& event, Actions& actions) {
   for (const TaskId& task : done) actions.push_back(SendOutcome{event.session, task});
 }
 
-// A task that ran here and is known no more must not seem one that never came: its client would send it again.
+// A task that ran here and was forgotten must not look like one that never came: its client would send it again.
 RemoteTaskState ExecCore::state_for(const SessionId& session, const TaskId& task) {
   if (const Record* record = own(session, task)) return record->state;
   const auto remembered = remembered_.find(task);
@@ -151,7 +151,7 @@ RemoteTaskState ExecCore::state_for(const SessionId& session, const TaskId& task
   return ran ? RemoteTaskState::kForgotten : RemoteTaskState::kUnknown;
 }
 
-void ExecCore::on(const CancelAsked& event, Actions& actions) {
+void ExecCore::on(const CancelRequested& event, Actions& actions) {
   Record* record = own(event.session, event.task);
   if (record == nullptr || record->state == RemoteTaskState::kDone || (event.only_if_queued && record->state == RemoteTaskState::kRunning)) {
     ++ignored_;
@@ -188,7 +188,7 @@ void ExecCore::interrupt_orphan(const TaskId& task, Record record, Actions& acti
   interrupt(task, orphan_.emplace(std::move(record)), kGrace, actions);
 }
 
-// Asked again it is interrupted again; the shortest grace holds.
+// A second cancel interrupts it again; the shortest grace holds.
 void ExecCore::interrupt(const TaskId& task, Record& record, Duration grace, Actions& actions) {
   record.stop_by = std::min(record.stop_by, now_ + grace);
   actions.push_back(InterruptTask{task});

@@ -1,6 +1,6 @@
-// The worker's machine: which task is queued, running or done, in whose name, and what becomes of repeated messages.
-// One task runs at a time, in order of arrival. Outcomes are kept until their session acknowledges them. A session
-// sees and touches only its own tasks. Pure: no I/O, no clock, no thread. Thread: the owner's.
+// The worker's machine: which task is queued, running or done, for which session, and what happens to repeated
+// messages. One task runs at a time, in order of arrival. Outcomes are kept until their session acknowledges them. A
+// session sees and touches only its own tasks. Pure: no I/O, no clock, no thread. Thread: the owner's.
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,17 @@ namespace pounce::exec {
 
 class ExecCore {
  public:
-  // Ids of tasks that are over here, acknowledged, or begun and then dismissed with their session, remembered so that none
-  // runs again.
+  // How many ids are remembered of tasks that were acknowledged, or begun and then dismissed with their session, so
+  // that none runs again.
   static constexpr std::size_t kRemembered = 4096;
-  // For the running task of a client that is gone; one that is there says how long it gives.
+  // For the running task of a client that is gone; a present client states its own grace.
   static constexpr Duration kGrace = std::chrono::seconds(5);
 
   std::vector<Action> handle(const Event& event, TimePoint now);
 
   RemoteTaskState state_of(const TaskId& task) const;
   std::optional<TaskId> running() const { return running_; }
-  // A running task that somebody asked to stop: its KeyboardInterrupt is ours, not its own.
+  // Whether a cancel came for a task: then its KeyboardInterrupt is ours, not its own.
   bool cancel_asked(const TaskId& task) const;
   // When TimePassed should come; TimePoint::max() = never.
   TimePoint next_deadline() const;
@@ -63,8 +63,8 @@ class ExecCore {
   void on(const RunnerAway& event, Actions& actions);
   void on(const RunEnded& event, Actions& actions);
   void on(const OutcomesAcknowledged& event, Actions& actions);
-  void on(const StatesAsked& event, Actions& actions);
-  void on(const CancelAsked& event, Actions& actions);
+  void on(const StatesRequested& event, Actions& actions);
+  void on(const CancelRequested& event, Actions& actions);
   void on(const SessionDismissed& event, Actions& actions);
   void on(const TimePassed& event, Actions& actions);
 
@@ -81,10 +81,10 @@ class ExecCore {
   Record* own(const SessionId& session, const TaskId& task);
   const Record& running_record() const { return orphan_ ? *orphan_ : tasks_.at(*running_); }
 
-  std::map<TaskId, Record> tasks_;  // in order: what is given up is told of in the order of the ids
+  std::map<TaskId, Record> tasks_;  // ordered, so that given-up tasks are reported by id
   std::deque<TaskId> queue_;
   std::optional<TaskId> running_;
-  std::optional<Record> orphan_;  // of the running task, whose session was dismissed: its outcome interests nobody
+  std::optional<Record> orphan_;  // of the running task after its session was dismissed: its outcome is dropped
   bool runner_ready_ = false;
   std::unordered_map<TaskId, Memory> remembered_;
   std::deque<TaskId> remembered_order_;

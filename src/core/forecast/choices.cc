@@ -15,7 +15,7 @@ const ClassUse* class_of(const ClassReport& report, const std::string& name) {
   return found == report.classes.end() ? nullptr : &*found;
 }
 
-// The limit of its class that such a request would meet. What the waiting one itself holds is not counted: it runs nowhere.
+// The class limit that such a request would meet. The waiting request itself is not counted: it runs nowhere.
 Cause limit_against(const Resources& asks, const ClassUse& use) {
   const auto limit = [&](CauseCode code, std::int64_t most, std::int64_t used = 0) {
     return Cause{.code = code, .number = static_cast<std::uint32_t>(most), .used = static_cast<std::uint32_t>(used), .word = use.name};
@@ -32,7 +32,7 @@ Cause limit_against(const Resources& asks, const ClassUse& use) {
   return {};
 }
 
-// What stands behind one request: room, or when there will be some.
+// Tells of one request whether there is room for it now, or when there will be.
 class Room {
  public:
   Room(const ClassReport& report, const HasRoom& has_room) : report_(report), has_room_(has_room) {}
@@ -48,7 +48,7 @@ class Room {
   Eta soonest(const Resources& asks) const {
     if (asks.all_gpus() == 0) return report_.cpu_eta;
     Eta soonest;
-    if (asks.all_gpus() > 1) return soonest;  // of several at once nothing is known
+    if (asks.all_gpus() > 1) return soonest;  // nothing is known of several at once
     for (const GpuUse& use : report_.gpus) {
       if (!asks.gpu_type.empty() && use.type != asks.gpu_type) continue;
       if (use.eta.known() && (!soonest.known() || use.eta.start_s < soonest.start_s)) soonest = use.eta;
@@ -67,7 +67,8 @@ std::string gpu_option(const std::string& type, std::uint32_t count) {
 
 Choice choice_of(const char* kind, std::string option, const Resources& resources) { return {kind, std::move(option), resources}; }
 
-// Those that the site's policy names for when this one is full, the best first; all where it names none.
+// The classes that the site's policy names for when this one is full, the best first; all classes where it names
+// none.
 std::vector<std::string> other_classes(const Resources& asks, const ClassReport& report) {
   const ClassUse* now = class_of(report, asks.class_name);
   std::vector<std::string> names;
@@ -94,7 +95,7 @@ std::vector<Choice> others(const Resources& asks, const LimitUse& limit, const C
     other.gpu_type.clear();
     found.push_back(choice_of("cpu", "cpu", other));
   }
-  if (limit.what.empty()) return found;  // what is in use is so in each class
+  if (limit.what.empty()) return found;  // what is in use is in use for every class
   for (const std::string& name : other_classes(asks, report)) {
     Resources other = asks;
     other.class_name = name;
@@ -103,15 +104,15 @@ std::vector<Choice> others(const Resources& asks, const LimitUse& limit, const C
   return found;
 }
 
-// What starts now, then what is known to, then the rest; what a limit forbids at the end.
-// Other GPUs before none, and none before another class.
+// Choices that start now come first, then those with a known start, then the rest; one that a limit forbids comes
+// last. Other GPUs come before none, and none before another class.
 std::tuple<bool, bool, std::int64_t, int> order(const Choice& choice) {
   const std::int64_t start = choice.eta.known() ? choice.eta.start_s : std::numeric_limits<std::int64_t>::max();
   const int kind = choice.kind == "gpu" ? 0 : choice.kind == "cpu" ? 1 : 2;
   return {static_cast<bool>(choice.cause), !choice.now, start, kind};
 }
 
-// Of equals the first stays the first.
+// Sorts and keeps the order of equals.
 std::vector<Choice> in_order(std::vector<Choice> all) {
   std::vector<std::pair<decltype(order(all[0])), std::size_t>> keys;
   for (std::size_t place = 0; place < all.size(); ++place) keys.emplace_back(order(all[place]), place);

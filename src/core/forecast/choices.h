@@ -1,4 +1,4 @@
-// What a user who waits could ask for instead, from what the cluster has and gives them now. Pure. Thread: any.
+// What a waiting user could request instead, by what the cluster has and gives them now. Pure. Thread: any.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace pounce::forecast {
 
-// Whether one node has all of it now. GPUs that are free on several nodes are room for nobody who asks for two.
+// Whether one node has all of it now. Two GPUs that are free on two nodes are no room for a request of two.
 using HasRoom = std::function<bool(const Resources&)>;
 
-// First waiting on, last giving up; between them what would start, the soonest first.
+// The first choice is to wait, the last to give up; between them are other requests, the soonest start first.
 std::vector<Choice> choices(const Resources& asks, const LimitUse& limit, const Eta& eta, const ClassReport& report,
                             const HasRoom& has_room);
 

@@ -69,12 +69,12 @@ class Cut {
   Line line() const {
     Line line;
     for (const auto& [thing, count] : room_) line.room.push_back(count), line.own.push_back(false);
-    if (bound_.counts != Counts::kNobody) line.room.push_back(room_of_limit()), line.own.push_back(true);
+    if (bound_.counts != Counts::kNone) line.room.push_back(room_of_limit()), line.own.push_back(true);
     for (const AnyJob* job : running_) line.running.push_back(as_played(*job));
     for (const AnyJob* job : waiting_) {
       if (line.waiting.size() > kMostPlayed) break;
       const Job played = as_played(*job);
-      if (!can_ever(played, line)) continue;  // it waits for other nodes of its partitions, and is in nobody's way here
+      if (!can_ever(played, line)) continue;  // it waits for other nodes of its partitions and delays no job here
       for (std::uint32_t i = 0; i < std::min(job->count, kMostOfArray) && line.waiting.size() <= kMostPlayed; ++i)
         line.waiting.push_back(played);
     }
@@ -83,7 +83,7 @@ class Cut {
   }
 
  private:
-  // Of one limit wait this user's others too.
+  // The user's other jobs wait for the same limit.
   bool competes(const AnyJob& job) const { return job.competes || of_limit(bound_, job, mine_) > 0; }
 
   static bool can_ever(const Job& job, const Line& line) {
@@ -92,7 +92,7 @@ class Cut {
     return true;
   }
 
-  // More is in use than there is: Slurm does not keep count of it here, or shares it out.
+  // Drops things of which more is in use than there is: Slurm does not count them here, or shares them.
   void forget_what_is_not_counted() {
     Things used;
     for (const AnyJob* job : running_)
@@ -100,7 +100,7 @@ class Cut {
     std::erase_if(room_, [&](const auto& entry) { return used[entry.first] > entry.second; });
   }
 
-  // Those that are counted and not seen here never end.
+  // Use that the limit counts and that is not seen here never ends.
   std::uint64_t room_of_limit() const {
     std::uint64_t seen = 0;
     for (const AnyJob* job : running_) seen += of_limit(bound_, *job, mine_);
@@ -114,7 +114,7 @@ class Cut {
       const auto found = job.things.find(thing);
       played.needs.push_back(found == job.things.end() ? 0 : found->second);
     }
-    if (bound_.counts != Counts::kNobody) played.needs.push_back(of_limit(bound_, job, mine_));
+    if (bound_.counts != Counts::kNone) played.needs.push_back(of_limit(bound_, job, mine_));
     return played;
   }
 

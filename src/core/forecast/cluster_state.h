@@ -1,5 +1,5 @@
-// The cluster as a forecast needs it: what its nodes have, what runs, what waits; and one job's line, cut out of it. Plain
-// values and pure. Thread: any.
+// The cluster as a forecast needs it: what its nodes have, what runs, what waits; and the line of one job, cut out of
+// it. Plain values and pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +37,16 @@ struct Cluster {
   std::vector<AnyJob> jobs;
 };
 
-// Whom the limit counts that the job waits for.
-enum class Counts : std::uint8_t { kNobody, kUser, kAccount, kClass };
+// Whose jobs are counted by the limit that the job waits for.
+enum class Counts : std::uint8_t { kNone, kUser, kAccount, kClass };
 struct Bound {
   LimitUse use;  // "job", "cpu", "mem", "node", "gres/gpu", "gres/gpu:a100"
-  Counts counts = Counts::kNobody;
+  Counts counts = Counts::kNone;
   bool of_class = true;  // and of those only the ones in the job's class
 };
 
-// Without `bound` the job waits for its turn only. More goes first than can be played: the line is cut there, and replay()
-// says nothing of it.
+// Without `bound` the job waits for its turn only. Where more jobs go first than can be played, the line is cut there
+// and replay() returns nothing.
 Line line_of(const Cluster& cluster, const AnyJob& mine, const Bound& bound = {});
 
 // What is free on nodes of these partitions.

@@ -1,5 +1,5 @@
-// What is in use, in the order of the times at which it is free at the latest: kept in order as jobs start and end, so that
-// no question sorts. `Time` is a parameter so that a test can count comparisons. Pure. Thread: any.
+// What is in use, ordered by the time at which it is free at the latest. It stays ordered as jobs start and end, so
+// that no query sorts. `Time` is a parameter so that a test can count comparisons. Pure. Thread: any.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using Amounts = std::vector<std::uint64_t>;  // of each thing that is counted
 template <class Time = double>
 class LatestEnds {
  public:
-  // `needs` must outlive its entry, and names it.
+  // `needs` must outlive its entry, and identifies it.
   void add(Time at, const Amounts* needs) {
     ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), at, [](const Time& time, const End& end) { return time < end.at; }),
                  {at, needs});
@@ -27,7 +27,7 @@ class LatestEnds {
     if (found != ends_.end()) ends_.erase(found);
   }
 
-  // The first time when fits(what is free then) is true; nothing: it never is.
+  // The first time when fits(what is free then) is true; nullopt: it never is.
   template <class Fits>
   std::optional<Time> first(Amounts free, const Fits& fits) const {
     for (const End& end : ends_) {

@@ -10,7 +10,7 @@
 namespace pounce::forecast {
 namespace {
 
-constexpr std::size_t kDepth = 50;       // how many of those that wait Slurm tries in the gaps of the first
+constexpr std::size_t kDepth = 50;       // how many waiting jobs Slurm tries in the gaps of the first
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 Kind kind_of(const Job& job) { return {job.user, job.class_name, static_cast<std::int64_t>(job.limit_s)}; }
@@ -23,10 +23,10 @@ class Game {
     for (const Job& job : line.running) run_at_first_.add(latest_end(job), &job.needs);
   }
 
-  // After how long the last of those that wait starts.
+  // Returns the time until the last waiting job starts.
   double play() {
     begin();
-    // Whatever fits now has not been looked at yet, or does not fit for a reason that is not known here.
+    // Slurm has not looked yet at a job that fits now, or it does not fit for a reason that is not known here.
     if (uniform() < 0.5 && start_what_fits()) return 0;
     while (!ends_.empty()) {
       now_ = ends_.top().at;
@@ -61,8 +61,8 @@ class Game {
 
   double uniform() { return static_cast<double>(luck_() >> 11) * 0x1.0p-53; }
 
-  // How long it runs in all: as one of those that ran at least as long as it has already. Where none did, up to twice as long:
-  // its limit says little, since most people ask for far more than they need.
+  // How long it runs in all: as long as one of those that ran at least as long as it has already. Where none did, up
+  // to twice as long: its limit says little, since most people request far more than they need.
   double lasts(const Job& job, const std::vector<double>& shares) {
     const auto from = std::ranges::upper_bound(shares, job.limit_s > 0 ? job.ran_s / job.limit_s : 1.0);
     const auto left = static_cast<std::size_t>(shares.end() - from);
@@ -91,8 +91,8 @@ class Game {
     return fit;
   }
 
-  // The first that does not fit is kept a place at the time when it fits at the latest; others may go before it if they are
-  // sure to end until then.
+  // Reserves a place for the first job that does not fit, at the time when it fits at the latest. Others may start
+  // before it if they are sure to end by then.
   bool start_what_fits() {
     while (first_ < started_.size() && started_[first_]) ++first_;
     double kept_at = kNever;
@@ -139,7 +139,8 @@ std::optional<Span> replay(const Line& line, const Runs& runs, std::uint64_t see
   std::vector<double> starts(std::clamp<std::size_t>(20'000 / jobs, 40, 200));
   std::ranges::generate(starts, [&] { return game.play(); });
   std::ranges::sort(starts);
-  // Life is less kind than the game, which knows of no later jobs and learns from few: nine of its tenths for four fifths.
+  // Reality is less kind than the game, which knows of no later jobs and learns from few: nine tenths of the games
+  // stand for four fifths of the real starts.
   const std::size_t edge = starts.size() / 20;
   const Span span{starts[edge], starts[starts.size() / 2], starts[starts.size() - 1 - edge]};
   if (span.high_s == kNever) return std::nullopt;

@@ -1,5 +1,5 @@
-// How long jobs really ran, as a share of the time that they had asked for: what a forecast learns from. Bounded. Pure.
-// Thread: any.
+// How long jobs really ran, as a share of their requested time: what a forecast learns from. Bounded.
+// Pure. Thread: any.
 #pragma once
 
 #include <compare>
@@ -37,17 +37,17 @@ class Runs {
   bool add(const Run& run);
   const std::deque<Run>& all() const { return all_; }
 
-  // Of such jobs, sorted: that user's in the class with the same limit, where enough were seen; else with any limit, else
-  // the class's in the same way, else all. Before there are enough at all: some that stand for not knowing.
+  // The sorted shares of such jobs: the user's in the class with the same limit, where enough were seen; else with
+  // any limit; else the class's in the same way; else all. Default shares while too few were seen.
   const std::vector<double>& shares(const Kind& kind) const;
-  std::size_t seen(const Kind& kind) const;  // that its shares rest on; 0: they stand for not knowing
+  std::size_t seen(const Kind& kind) const;  // how many jobs its shares rest on; 0: they are the defaults
 
  private:
   std::vector<double> newest(const Kind& kind) const;
 
   std::deque<Run> all_;
   std::set<std::pair<std::uint32_t, std::int64_t>> known_;
-  mutable std::map<Kind, std::vector<double>> shares_;  // what was asked for since the last was added
+  mutable std::map<Kind, std::vector<double>> shares_;  // computed since the last run was added
 };
 
 }  // namespace pounce::forecast

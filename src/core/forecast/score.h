@@ -1,4 +1,4 @@
-// How good the statements of a start were, once it is known when each came. Pure. Thread: any.
+// How good the stated starts were, once the real ones are known. Pure. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Statement {
 struct Score {
   std::size_t waits = 0, statements = 0;
   double median_error_s = 0, coverage = 0, median_width_s = 0, median_wait_s = 0;
-  double best_constant_s = 0, constant_error_s = 0;  // one wait said of all, the best that could be chosen afterwards
+  double best_constant_s = 0, constant_error_s = 0;  // one constant stated for all, the best in hindsight
   double coverage_of_all = 0;                        // the later statements too
 };
 

@@ -1,5 +1,5 @@
-// What to do: the task core's orders to the client's engine, carried out in the order given. One for a place that is
-// gone is dropped in silence: the core learns of the loss by its own event. Thread: the leader token's holder.
+// The task core's orders to the client's engine, carried out in the order given. An order for a place that is gone is
+// dropped silently: the core learns of the loss by an event of its own. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct SendCancel {
   std::chrono::milliseconds grace{};
   bool only_if_queued = false;
 };
-struct SendQuery {  // about all that it still counts on there; also about nothing
+struct SendQuery {  // about all tasks that it still counts on there, which may be none
   Place place;
   std::vector<TaskId> tasks;
 };
@@ -44,11 +44,11 @@ struct Fail {  // the task's end
   TaskId task;
   Error error;
 };
-struct TellReach {  // the user whose task is there, or waits for it, is told
+struct TellReach {  // tell the user whose task is there or waits for it
   Place place;
   bool reachable = false;  // true: again
 };
-struct SendDemand {  // the whole truth
+struct SendDemand {  // all of it each time
   std::vector<Request> requests;
 };
 

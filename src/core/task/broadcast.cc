@@ -9,7 +9,7 @@ namespace pounce::task {
 Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place, const std::string& machine) {
   Decisions decisions;
   Spread& spread = spreads_[object];
-  spread.asked[place] = machine;
+  spread.machines[place] = machine;
   spread.sources.erase(place);
   spread.waiting.push_back({place});
   begin_what_can(object, spread, decisions);
@@ -18,7 +18,7 @@ Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place
 
 void Broadcast::made(const ObjectId& object, const Place& place, const std::string& machine) {
   Spread& spread = spreads_[object];
-  spread.asked[place] = machine;
+  spread.machines[place] = machine;
   spread.under_way[place] = {place};
 }
 
@@ -61,12 +61,12 @@ Broadcast::Decisions Broadcast::slow(const Place& place) {
   return decisions;
 }
 
-// What others fetch from it goes on: they say when it does not.
+// Fetches from this worker go on: their readers report it when they fail.
 Broadcast::Decisions Broadcast::gone(const Place& place) {
   Decisions decisions;
   for (auto& [object, spread] : spreads_) {
     spread.sources.erase(place);
-    spread.asked.erase(place);
+    spread.machines.erase(place);
     const auto waited = std::erase_if(spread.waiting, [&](const Waiting& one) { return one.place == place; });
     decisions.settled.insert(decisions.settled.end(), waited + spread.under_way.count(place), object);
     end_fetch(object, spread, place, decisions);
@@ -89,10 +89,11 @@ void Broadcast::end_fetch(const ObjectId& object, Spread& spread, const Place& p
   if (fetch && fetch.mapped().from != place) decisions.over.push_back({object, place, fetch.mapped().from});
 }
 
-// In the order in which they asked. Who was given it least gives it next, and the client last: all are fed through it.
+// Serves the waiting workers in order. The source that sent the object least often is the next one; the client comes
+// last, since all transfers pass through it.
 void Broadcast::begin_what_can(const ObjectId& object, Spread& spread, Decisions& decisions) {
   for (auto one = spread.waiting.begin(); one != spread.waiting.end();) {
-    const auto turns = static_cast<std::uint32_t>(std::bit_width(spread.asked.size()));
+    const auto turns = static_cast<std::uint32_t>(std::bit_width(spread.machines.size()));
     auto source = spread.source_for(*one, turns);
     if (!source && spread.under_way.empty()) source = spread.source_for(*one, std::numeric_limits<std::uint32_t>::max());
     if (!source) {
@@ -106,23 +107,23 @@ void Broadcast::begin_what_can(const ObjectId& object, Spread& spread, Decisions
   }
 }
 
-// Beside one that has it, or gets it now, nobody takes another road.
+// A worker whose machine has the object, or is getting it, uses no other path.
 std::optional<std::optional<Place>> Broadcast::Spread::source_for(const Waiting& one, std::uint32_t most) const {
   const auto is_beside = [&](const auto& entry) { return beside(one.place, entry.first); };
   if (!one.from_client && std::ranges::any_of(sources, is_beside)) {
-    const auto source = least_asked([&](const Place& source, std::uint32_t) { return beside(one.place, source); });
+    const auto source = least_used([&](const Place& source, std::uint32_t) { return beside(one.place, source); });
     return source ? std::optional<std::optional<Place>>(source) : std::nullopt;
   }
   if (!one.from_client && std::ranges::any_of(under_way, [&](const auto& fetch) { return fetch.second.counts && is_beside(fetch); })) return std::nullopt;
   const auto is_made_there = [](const auto& fetch) { return fetch.second.counts && fetch.second.from == fetch.first; };
   if (!one.from_client && std::ranges::any_of(under_way, is_made_there)) return std::nullopt;
-  const auto best = least_asked([&](const Place&, std::uint32_t gave) { return !one.from_client && gave < most; });
+  const auto best = least_used([&](const Place&, std::uint32_t gave) { return !one.from_client && gave < most; });
   if (best) return std::optional<std::optional<Place>>(best);
   if (!busy(std::nullopt) && (one.from_client || by_client < most)) return std::optional<Place>();
   return std::nullopt;
 }
 
-std::optional<Place> Broadcast::Spread::least_asked(const std::function<bool(const Place& source, std::uint32_t gave)>& may) const {
+std::optional<Place> Broadcast::Spread::least_used(const std::function<bool(const Place& source, std::uint32_t gave)>& may) const {
   const std::pair<const Place, std::uint32_t>* best = nullptr;
   for (const auto& source : sources)
     if (may(source.first, source.second) && !busy(source.first) && (best == nullptr || source.second < best->second)) best = &source;
@@ -130,8 +131,8 @@ std::optional<Place> Broadcast::Spread::least_asked(const std::function<bool(con
 }
 
 bool Broadcast::Spread::beside(const Place& one, const Place& other) const {
-  const auto first = asked.find(one), second = asked.find(other);
-  return first != asked.end() && second != asked.end() && !first->second.empty() && first->second == second->second;
+  const auto first = machines.find(one), second = machines.find(other);
+  return first != machines.end() && second != machines.end() && !first->second.empty() && first->second == second->second;
 }
 
 bool Broadcast::Spread::busy(const std::optional<Place>& source) const {

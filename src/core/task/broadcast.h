@@ -1,6 +1,8 @@
-// Who fetches a large object from whom, when several workers want it: from the client, or from a worker that has it. Each of
-// them gives it to one at a time, so that k workers have it after about log2 k turns, and nobody sends it more often than
-// that. Workers of one machine get it from each other, as memory: it comes there once. A worker out of reach holds nobody up. Pure: no I/O, no clock, no thread. Thread: the leader token's holder.
+// Decides from whom each worker fetches a large object that several workers want: from the client, or from a worker
+// that has it. Each source serves one fetch at a time, so that k workers have the object after about log2 k turns,
+// and no source sends it more often than that. Workers of one machine get it from each other as memory, so that it
+// comes to the machine once. A worker out of reach delays no other. Pure: no I/O, no clock, no thread. Thread: the
+// leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +27,22 @@ class Broadcast {
   };
   struct Decisions {
     std::vector<Fetch> over, begin;  // to be told in this order
-    std::vector<ObjectId> settled;   // for each wish that came true or was given up
+    std::vector<ObjectId> settled;   // one for each want that was met or given up
   };
 
-  Decisions wants(const ObjectId& object, const Place& place, const std::string& machine = {});  // empty: one of its own
-  // By a task of that worker, which copies it to where others fetch it from: then it has it, or that failed, and whoever
-  // wants it waits so long.
+  // Machine empty: it shares none.
+  Decisions wants(const ObjectId& object, const Place& place, const std::string& machine = {});
+  // A task of that worker made the object, and the worker copies it to where others can fetch it. Workers that want
+  // it wait until it `has` the copy or was refused.
   void made(const ObjectId& object, const Place& place, const std::string& machine = {});
   Decisions has(const ObjectId& object, const Place& place);
-  Decisions refused(const ObjectId& object, const Place& place);  // it does not get it
-  // Its source does not give it: it comes from the client, and that source is asked by nobody any more.
+  Decisions refused(const ObjectId& object, const Place& place);  // the worker does not get it
+  // The source does not serve it: this fetch comes from the client, and no fetch uses that source any more.
   Decisions failed(const ObjectId& object, const Place& place);
   Decisions slow(const Place& place);  // it is silent: its sources serve others meanwhile
   Decisions gone(const Place& place);  // and with it what it wants, has or fetches
   void dropped(const ObjectId& object, const Place& place);
-  void forget(const ObjectId& object);  // that nobody wants
+  void forget(const ObjectId& object);  // if no worker wants it
 
  private:
   struct UnderWay {
@@ -51,16 +54,16 @@ class Broadcast {
     bool from_client = false;
   };
   struct Spread {
-    std::uint32_t by_client = 0;             // how often it was given
-    std::map<Place, std::uint32_t> sources;  // that have it, and how often they gave it
+    std::uint32_t by_client = 0;             // how often the client sent it
+    std::map<Place, std::uint32_t> sources;  // the workers that have it, and how often each sent it
     std::deque<Waiting> waiting;
     std::map<Place, UnderWay> under_way;
-    std::map<Place, std::string> asked;      // on which machine each is
+    std::map<Place, std::string> machines;   // of the workers that want the object or have it
 
     bool beside(const Place& one, const Place& other) const;
     bool busy(const std::optional<Place>& source) const;
     std::optional<std::optional<Place>> source_for(const Waiting& one, std::uint32_t most) const;
-    std::optional<Place> least_asked(const std::function<bool(const Place& source, std::uint32_t gave)>& may) const;
+    std::optional<Place> least_used(const std::function<bool(const Place& source, std::uint32_t gave)>& may) const;
     std::uint32_t& given_by(const std::optional<Place>& source);
   };
 

@@ -21,7 +21,7 @@ void Machine::on(const TaskSubmitted& event) {
   dispatch(id);
 }
 
-// A call that comes after an end is made in spite of it.
+// The first call after an end is made in spite of it: it begins a new generation.
 void Machine::renew_requests(Queue& queue) {
   const bool is_new = queue.waiting.empty() && queue.running == 0;
   for (const RequestId id : queue.requests) {
@@ -31,14 +31,14 @@ void Machine::renew_requests(Queue& queue) {
   }
 }
 
-void Machine::on(const CancelAsked& event) {
+void Machine::on(const CancelRequested& event) {
   const auto found = tasks_.find(event.task);
   if (found == tasks_.end()) return;  // it has ended: nothing to cancel
   Task& task = found->second;
   if (task.state == TaskState::kWaiting) return fail(event.task, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
   (event.only_if_queued ? task.only_if_started : task.cancelling) = true;
   task.grace = event.grace;
-  // A worker out of reach hears of it when it is asked about the task (on QueryAnswered).
+  // A worker out of reach gets the cancel after it was queried about the task (on QueryAnswered).
   if (const Link link = workers_.at(*task.place).link; link == Link::kAttached || link == Link::kSilent)
     send_cancel(event.task, task);
 }
@@ -48,10 +48,10 @@ void Machine::send_cancel(TaskId id, const Task& task) {
     emit(SendCancel{*task.place, id, task.grace, !task.cancelling});
 }
 
-// It keeps its turn: in the new request too it goes before what was submitted after it.
+// The task keeps its turn: in the new request, too, it goes before the tasks that were submitted after it.
 void Machine::on(const TaskMoved& event) {
   const auto found = tasks_.find(event.task);
-  if (found == tasks_.end() || found->second.state != TaskState::kWaiting) return;  // it has ended, or has a worker by now
+  if (found == tasks_.end() || found->second.state != TaskState::kWaiting) return;  // ended, or has a worker
   Task& task = found->second;
   const QueueId queue = queue_for(event.resources);
   if (queue == task.queue) return;
@@ -94,7 +94,8 @@ void Machine::on(const RequestRefused& event) {
     return;
   }
   fail_waiting(record.queue, event.error);
-  for (const RequestId id : queues_.at(record.queue).requests) requests_.at(id).refused = false;  // what comes now asks anew
+  // Later tasks are requested anew.
+  for (const RequestId id : queues_.at(record.queue).requests) requests_.at(id).refused = false;
 }
 
 void Machine::on(const WorkerGranted& event) {
@@ -102,7 +103,7 @@ void Machine::on(const WorkerGranted& event) {
   Lease& lease = leases_.try_emplace(event.place.lease, Lease{event.request, {}}).first->second;
   if (lease.request != event.request) return;  // a lease serves one request all its life
   demand_changed_ = true;
-  // Grants come in order. One with another key is of another interpreter, whatever its epoch.
+  // Grants come in order. A grant with another key is of another interpreter, whatever its epoch.
   if (const auto dead = lease.dead.find(event.place.worker);
       dead != lease.dead.end() && event.epoch <= dead->second.epoch && event.key == dead->second.key)
     return;  // a grant that its interpreter's death overtook
@@ -115,7 +116,7 @@ void Machine::on(const WorkerGranted& event) {
   const QueueId queue = requests_.at(event.request).queue;
   add_worker(event.place, {.request = event.request, .queue = queue, .epoch = event.epoch, .key = event.key, .silent_since = now_});
   emit(Connect{event.place, event.epoch});
-  dispatch(queue);  // what the earlier interpreter lost and may run again
+  dispatch(queue);  // tasks that the earlier interpreter lost and that may run again
 }
 
 void Machine::on(const TaskUnsendable& event) {

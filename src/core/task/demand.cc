@@ -1,5 +1,6 @@
-// What the daemon is told: per request, how much waits, how much runs, which leases are held. Always whole, so a
-// lost or repeated message does no harm; rarely, so that pounced stays off the path of short tasks.
+// The demand that is sent to the daemon: per request, how much waits, how much runs, and which leases are held. It is
+// always whole, so that a lost or repeated message does no harm, and rare, so that pounced stays off the path of
+// short tasks.
 #include <algorithm>
 
 #include "core/task/machine.h"
@@ -9,7 +10,7 @@ namespace pounce::task {
 std::vector<Request> Machine::demand() const {
   std::vector<Request> requests;
   for (const auto& [id, record] : requests_) {
-    // The peak: a stream of short tasks must not look idle at the moments when it is looked at.
+    // The peak keeps a stream of short tasks from looking idle at the moments when it is sampled.
     const std::uint32_t running = std::max(record.running, record.peak);
     Request request{id, queues_.at(record.queue).resources, waiting_for(record), running, {}, record.generation};
     for (const auto& [lease, held] : leases_)
@@ -43,11 +44,12 @@ TimePoint Machine::repeat_demand_at() const {
   return waits && session_open_ && !closed_ ? sent_demand_at_ + settings_.demand_repeat : TimePoint::max();
 }
 
-// Asked after each event: without the demand itself.
+// Runs after each event, so it does without building the demand.
 bool Machine::demand_is_urgent() const {
   return std::ranges::any_of(requests_, [this](const auto& entry) {
     const auto& [id, record] = entry;
-    const auto sent = std::ranges::lower_bound(sent_demand_, id, {}, &Request::id);  // in the order of the requests, as demand() makes it
+    // Sorted by id, as demand() makes it.
+    const auto sent = std::ranges::lower_bound(sent_demand_, id, {}, &Request::id);
     const std::uint32_t waiting = waiting_for(record);
     if (sent == sent_demand_.end() || sent->id != id) return waiting > 0 || record.generation > 0;
     const bool more = queues_.at(record.queue).resources.is_pool() ? waiting > 0 && sent->waiting == 0 : waiting > sent->waiting;

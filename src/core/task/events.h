@@ -1,5 +1,5 @@
-// What happened: everything the task core can be told. The engine (src/client) translates calls, messages and its timer
-// into these. Any of them may come late, twice or for something unknown; none may break the core.
+// What happened: everything the task core can be told. The engine (src/client) translates calls, messages and its
+// timer into these. Any of them may come late, twice or for something unknown; none may break the core.
 //
 // The engine's duties:
 //   - TaskIds are fresh; a place's events carry the epoch of the connection they came in on.
@@ -24,8 +24,8 @@
 
 namespace pounce::task {
 
-// Where a task can run: one worker of one lease. Its interpreter of the moment is named by an epoch, and by its key where
-// the batch system has started the job a second time, which counts from the same epoch again.
+// Where a task can run: one worker of one lease. An epoch names its current interpreter. A key tells two runs of the
+// job apart: when the batch system starts a job a second time, it counts from the same epoch again.
 struct Place {
   LeaseId lease;
   WorkerIndex worker;
@@ -38,18 +38,19 @@ struct TaskSubmitted {
   TaskId task;
   Resources resources;
   std::uint32_t retries = 0;  // how often it may run again after it was lost
-  std::optional<WorkerIndex> worker{};  // that one of its lease runs it; nullopt: any
+  std::optional<WorkerIndex> worker{};  // the worker of its lease that must run it; nullopt: any
 };
-struct CancelAsked {
+struct CancelRequested {
   TaskId task;
   std::chrono::milliseconds grace{5000};  // how long a running one has to stop by itself
-  bool only_if_queued = false;            // one that runs goes on; it does not run a second time
+  bool only_if_queued = false;            // a running task goes on, but does not run a second time
 };
 struct TaskMoved {  // it shall run with other resources; one that has been sent to a worker stays where it is
   TaskId task;
   Resources resources;
 };
-struct MoreToCome {  // so many more tasks of this kind will follow those that were submitted, or fewer than was said: a pool counts them
+// So many more tasks of this kind will be submitted, or so many fewer than announced. Pools count them.
+struct MoreToCome {
   Resources resources;
   std::int64_t tasks = 0;
 };
@@ -57,8 +58,8 @@ struct ClientClosing {};
 
 // ---- the daemon ----------------------------------------------------------------------------------------------
 
-struct SessionOpened {};  // also again, after a restart of pounced: the whole demand is told
-struct DaemonFailed {     // it cannot be had, for a reason that waiting does not mend
+struct SessionOpened {};  // also after a restart of pounced: the whole demand is sent
+struct DaemonFailed {     // it cannot be reached, for a reason that waiting does not repair
   Error error;
 };
 struct WorkerGranted {
@@ -83,7 +84,8 @@ struct RequestRefused {
   RequestId request;
   Error error;
 };
-struct RequestBound {  // its lease waits for a limit of its class, or of how many may be asked for in an hour; or does not any more
+// Its lease waits for a limit of its class or for the limit on new leases in an hour, or no longer does.
+struct RequestBound {
   RequestId request;
   bool bound = false;
 };
@@ -132,16 +134,16 @@ struct QueryAnswered {
   TaskId task;
   RemoteTaskState state = RemoteTaskState::kUnknown;
 };
-struct TaskUnsendable {  // its data cannot be had or was refused by its worker: it has not run
+struct TaskUnsendable {  // its data cannot be sent or its worker refused it: it has not run
   TaskId task;
   Error error;
 };
 
 // ---- time ----------------------------------------------------------------------------------------------------
 
-struct TimePassed {};  // at next_deadline(), or whenever
+struct TimePassed {};  // at next_deadline(), or at any time
 
-using Event = std::variant<TaskSubmitted, CancelAsked, TaskMoved, MoreToCome, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
+using Event = std::variant<TaskSubmitted, CancelRequested, TaskMoved, MoreToCome, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
                            WorkerDied, LeaseLost, RequestRefused, RequestBound, WorkerAttached, WorkerUnreachable, WorkerSilent,
                            WorkerSeen, WorkerRefusedUs, WorkerLeaving, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
 

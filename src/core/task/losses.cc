@@ -1,5 +1,5 @@
-// How tasks end when their worker does: by the reason of the loss, again from the start if the user allowed it, or as
-// cancelled if that was under way.
+// How tasks end when their worker is lost: with the reason of the loss, by another run if the user allowed it, or as
+// cancelled if a cancel was under way.
 #include <algorithm>
 #include <utility>
 
@@ -8,10 +8,10 @@
 namespace pounce::task {
 namespace {
 
-// Somebody ended the job on purpose: running its tasks again would undo that.
+// The job was ended on purpose: running its tasks again would undo that.
 bool is_an_order(ErrorCode code) { return code == ErrorCode::kJobCancelled || code == ErrorCode::kClosed; }
 
-// Then also what never started ends with it, though it could go elsewhere.
+// Then the tasks that never started end too, though they could run elsewhere.
 bool is_meant_for_tasks(const Error& reason) {
   return is_an_order(reason.code) || reason.cause.code == CauseCode::kReleased;
 }
@@ -27,7 +27,7 @@ void Machine::on(const WorkerDied& event) {
   if (lease == leases_.end()) return;  // of a lease that ended: its tasks have been answered
   const Worker* worker = worker_at(event.place, event.epoch);
   const bool nameless = event.key == PublicKey{};
-  if (worker != nullptr && !nameless && worker->key != event.key) return;  // of another run of the job, which has its place now
+  if (worker != nullptr && !nameless && worker->key != event.key) return;  // another run of the job died
   Dead& dead = lease->second.dead[event.place.worker];
   const PublicKey key = worker != nullptr ? worker->key : event.key;
   if (event.epoch >= dead.epoch || key != dead.key) dead = {event.epoch, key};
@@ -66,7 +66,7 @@ void Machine::on(const TimePassed&) {
   fence();
 }
 
-// A worker that nobody can reach ends itself in time: its tasks are lost then, not before.
+// A worker that cannot be reached ends itself in time: its tasks are lost then, not before.
 void Machine::fence() {
   std::vector<Place> fenced;
   for (const auto& [place, worker] : workers_)

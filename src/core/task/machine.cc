@@ -62,7 +62,7 @@ const Machine::Queue* Machine::queue_of(const Resources& resources) const {
   return found == ids.end() ? nullptr : &queues_.at(found->second);
 }
 
-// What waits waits for this one first.
+// The request that the queue's tasks wait for first.
 std::optional<RequestId> Machine::request_of(const Queue& queue) const {
   const auto wanted = std::ranges::find_if(queue.requests, [this](RequestId id) { return requests_.at(id).wanted && requests_.at(id).workers == 0; });
   return wanted == queue.requests.end() ? queue.requests.front() : *wanted;
@@ -74,7 +74,8 @@ QueueId Machine::queue_for(const Resources& resources) {
   const QueueId fresh{static_cast<std::uint32_t>(queues_.size() + 1)};
   const auto [entry, is_new] = resources.is_pool() ? pool_ids_.try_emplace(resources.of_one_lease(), fresh) : queue_ids_.try_emplace(resources, fresh);
   Queue& queue = queues_[entry->second];
-  if (is_new || (resources.is_pool() && queue.resources != resources)) queue.resources = resources;  // a pool has the size that was said last
+  // A pool has the size that was submitted last.
+  if (is_new || (resources.is_pool() && queue.resources != resources)) queue.resources = resources;
   if (is_new) add_request(entry->second);
   return entry->second;
 }
@@ -87,7 +88,7 @@ RequestId Machine::add_request(QueueId queue) {
   return id;
 }
 
-// Whatever held its calls back is told with the end: calls that come afterwards are made in spite of it.
+// The end carries the reason that held calls back: calls that come afterwards are made in spite of it.
 void Machine::told_end(RequestId request) {
   if (const auto known = requests_.find(request); known != requests_.end()) known->second.told_end = true;
 }
@@ -97,7 +98,7 @@ Machine::Worker* Machine::worker_at(const Place& place, Epoch epoch) {
   return found == workers_.end() || found->second.epoch != epoch ? nullptr : &found->second;
 }
 
-// The task, if it is in that interpreter's window; else the news is late or not ours.
+// The task, if it is in that interpreter's window. Null: the event is late or not ours.
 Machine::Task* Machine::task_at(const Place& place, Epoch epoch, TaskId id) {
   const auto found = tasks_.find(id);
   if (found == tasks_.end() || worker_at(place, epoch) == nullptr) return nullptr;
@@ -124,7 +125,7 @@ void Machine::wait_again(TaskId id, Task& task) {
   if (task.only_if_started) return fail(id, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
   take_from_window(task, id);
   task.state = TaskState::kWaiting;
-  task.asked = false;
+  task.is_queried = false;
   queues_.at(task.queue).waiting.emplace(task.sequence, id);
   demand_changed_ = true;
 }
@@ -148,7 +149,8 @@ void Machine::fail_waiting(QueueId queue, const Error& error) {
   for (const auto& [sequence, id] : waiting) fail(id, error);
 }
 
-// First come, first served, each to the worker with the most room, and among those to the one that has most of its data.
+// First come, first served: each task goes to the worker with the most room, and among those to the one that has most
+// of its data.
 void Machine::dispatch(QueueId id) {
   auto& waiting = queues_.at(id).waiting;
   Place place;
@@ -156,7 +158,7 @@ void Machine::dispatch(QueueId id) {
     const TaskId task = next->second;
     Worker* worker = freest_worker(id, task, place);
     if (worker == nullptr && !tasks_.at(task).only_on) return;
-    if (worker == nullptr) {  // its worker is at another, which keeps nobody else waiting
+    if (worker == nullptr) {  // its worker is busy, which delays no other task
       ++next;
       continue;
     }
@@ -201,7 +203,7 @@ std::size_t Machine::room(const Worker& worker) const {
   return queue.workers < 2 && queue.waiting.size() >= settings_.window ? worker.ahead : 1;
 }
 
-// One of its tasks has come back: whether the next ones may follow without waiting for each other.
+// One of its tasks has come back: decides whether the next ones may be sent without waiting for each other.
 void Machine::pace(Worker& worker) {
   Queue& queue = queues_.at(worker.queue);
   if (queue.resources.is_pool()) queue.times.add(now_ - worker.begun);

@@ -1,4 +1,4 @@
-// The client's task machine: which task waits, which went where, what the daemon is asked for, and how each task ends.
+// The client's task machine: which task waits, which went where, what the daemon must supply, and how each task ends.
 // Pure: no I/O, no clock, no thread. docs/states.md has its table.
 //
 // The promise it keeps: a task starts at most once, `1 + retries` times if the user allowed it; one that may have
@@ -23,8 +23,8 @@
 
 namespace pounce::task {
 
-// Tasks that ask for the same wait in one line. What serves it are requests, each of which has one lease at a time: one, or as
-// many as its pool wants.
+// Tasks with equal resources wait in one queue. Requests serve the queue, each with one lease at a time: one request,
+// or as many as a pool wants.
 using QueueId = Number<struct QueueTag, std::uint32_t>;
 
 enum class TaskState : std::uint8_t {
@@ -35,7 +35,7 @@ enum class TaskState : std::uint8_t {
 
 class Machine {
  public:
-  // How many bytes of what a task needs that worker has already; asked where workers are equally free.
+  // How many bytes of a task's data that worker has already. It decides between equally free workers.
   using Nearness = std::function<std::uint64_t(const Place&, const TaskId&)>;
 
   explicit Machine(Settings settings = {}, Nearness nearness = {})
@@ -49,8 +49,8 @@ class Machine {
   std::optional<RequestId> request_of(TaskId task) const;
   std::optional<RequestId> request_of(const Resources& resources) const;
   std::vector<RequestId> requests_of(TaskId task) const;  // of a pool: all that serve it
-  std::uint32_t workers_for(const Resources& resources) const;  // that are there, and those that were asked for
-  std::uint32_t free_workers(const Resources& resources) const;  // that would begin the next task at once
+  std::uint32_t workers_for(const Resources& resources) const;  // present or requested
+  std::uint32_t free_workers(const Resources& resources) const;  // that could begin a task at once
   bool needs_daemon() const;                          // something waits, runs or is held
   std::uint64_t late_results() const { return late_results_; }
   std::vector<Request> demand() const;
@@ -63,33 +63,33 @@ class Machine {
     std::uint64_t sequence = 0;  // of submission: a task that goes back keeps its turn
     TaskState state = TaskState::kWaiting;
     std::optional<Place> place;
-    std::optional<WorkerIndex> only_on{};  // a rank's: that worker of the lease; nullopt: any
+    std::optional<WorkerIndex> only_on{};  // a rank's worker of the lease; nullopt: any
     std::uint32_t attempt = 0, retries_left = 0;
     bool cancelling = false;
     bool only_if_started = false;       // cancelled, unless it runs already
-    bool asked = false;                 // its worker was asked about it since it was sent there
+    bool is_queried = false;            // its worker was queried about it since it was sent there
     std::chrono::milliseconds grace{};  // of the cancel
   };
   struct Queue {
     Resources resources;
     std::map<std::uint64_t, TaskId> waiting;
-    std::vector<RequestId> requests;  // that serve it; of a pool more are made as they are wanted
+    std::vector<RequestId> requests;  // that serve it; a pool adds some as it wants them
     std::uint32_t running = 0, workers = 0, wanted = 1;  // wanted: of its requests
     std::uint64_t to_come = 0;        // tasks that will be submitted
     TaskTimes times;                  // of a pool
-    Duration start{};                 // a lease of it takes so long to arrive; zero: not known
+    Duration start{};                 // how long a lease of it takes to arrive; zero: not known
     TimePoint replan_due = TimePoint::max();
   };
   struct RequestRecord {
     QueueId queue;
-    bool wanted = true;                   // of a pool: it is one of those that the work needs
-    bool refused = false;                 // of a pool: the others go on without it, until there is new work
-    bool bound = false;                   // what it waits for another one would wait for, too
+    bool wanted = true;                   // in a pool: the work needs it
+    bool refused = false;                 // in a pool: the others go on without it until there is new work
+    bool bound = false;                   // another request would wait for the same limit
     TimePoint wanted_since{};
     std::uint32_t workers = 0;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
     std::uint32_t generation = 0;         // of its calls
-    bool told_end = false;                // of a lease of it, or of it: the next call begins a new generation
+    bool told_end = false;  // its end, or that of its lease, was told: the next call begins a new generation
   };
   using Started = std::optional<std::vector<TaskId>>;  // tasks that may have run; nullopt: any may
   enum class Link : std::uint8_t { kConnecting, kAttached, kSilent, kUnreachable };
@@ -101,10 +101,10 @@ class Machine {
     Link link = Link::kConnecting;
     TimePoint silent_since;       // while not attached
     bool ending = false;          // it takes no task any more
-    Started started{};            // as it said when it ended
+    Started started{};            // as the worker reported when it ended
     bool reported = false;        // the user was told that it cannot be reached
     std::vector<TaskId> window{}; // in the order sent: the worker runs them in that order
-    std::uint32_t ahead = 1;      // how many it may have, from how quickly they come back
+    std::uint32_t ahead = 1;      // how many tasks it may have, by how quickly they come back
     TimePoint begun{};            // when the first of its window was at the front
   };
   struct Dead {
@@ -118,7 +118,7 @@ class Machine {
 
   // One per event; each answers every state that the event can meet.
   void on(const TaskSubmitted& event);
-  void on(const CancelAsked& event);
+  void on(const CancelRequested& event);
   void on(const TaskMoved& event);
   void on(const MoreToCome& event);
   void on(const ClientClosing& event);
@@ -169,7 +169,7 @@ class Machine {
   void fail_waiting(QueueId queue, const Error& error);
   void lose_window(Worker& worker, const Error& reason, const Started& started);
   void lose(TaskId id, const Error& reason, bool may_be_the_cause);
-  // A copy of the place: it often is the key that is erased.
+  // lose_worker takes a copy of the place, which is often the key that is erased.
   void add_worker(const Place& place, Worker worker);
   void lose_worker(Place place, Error reason, const Started& started = std::nullopt);
   TimePoint tell_reach_at(const Worker& worker) const;
@@ -195,7 +195,8 @@ class Machine {
   Nearness nearness_;
   std::unordered_map<TaskId, Task> tasks_;  // never iterated
   std::map<QueueId, Queue> queues_;
-  std::map<Resources, QueueId> queue_ids_, pool_ids_;  // a pool's by what one of its leases asks for: its size may change
+  // Pools: by the resources of one lease, since their size may change.
+  std::map<Resources, QueueId> queue_ids_, pool_ids_;
   std::map<RequestId, RequestRecord> requests_;
   std::map<Place, Worker> workers_;
   std::map<LeaseId, Lease> leases_;

@@ -1,5 +1,5 @@
-// Pools: which of a queue's requests are wanted, from what is known of its work. Each request is to pounced what any other is,
-// and has one lease at a time.
+// Pools: which of a queue's requests are wanted, by what is known of its work. To pounced each of them is an ordinary
+// request with one lease at a time.
 #include <algorithm>
 
 #include "core/task/machine.h"
@@ -33,7 +33,7 @@ void Machine::want_leases(QueueId id, Queue& queue, std::uint32_t wanted) {
   }
 }
 
-// Those at work first, then those that could be, then those that are asked for already.
+// Requests with running tasks come first, then those with workers, then those that are wanted already.
 int Machine::rank_of(const RequestRecord& record) {
   if (record.running > 0) return 0;
   if (record.workers > 0) return 1;
@@ -50,7 +50,7 @@ void Machine::on(const MoreToCome& event) {
   demand_changed_ = true;
 }
 
-// Its workers fit on no node together: from now on whoever asks for them has a pool of as many.
+// No node fits its workers together: from now on a pool of as many workers serves such requests.
 void Machine::take_apart(QueueId id) {
   const Resources together = queues_.at(id).resources;
   const QueueId pool = queue_for(together.apart());
@@ -95,7 +95,8 @@ PoolView Machine::view_of(QueueId id, const Queue& queue) const {
     view.coming += record.workers == 0 && record.wanted && !record.refused;
     no_more |= record.refused || (record.bound && record.wanted && record.workers == 0);
   }
-  if (no_more) view.most = view.held + view.coming;  // are to be had: until there is new work, or the limit has room
+  // There are no more leases until there is new work, or until the limit has room.
+  if (no_more) view.most = view.held + view.coming;
   view.waiting = queue.waiting.size() + (queue.waiting.empty() ? 0 : queue.to_come);
   view.working = queue.running > 0;
   view.start = std::max(queue.start == Duration{} ? settings_.usual_start : queue.start, settings_.least_start);
@@ -103,7 +104,8 @@ PoolView Machine::view_of(QueueId id, const Queue& queue) const {
   return view;
 }
 
-// What ended took so long; and if all that run have run for longer than another lease takes to arrive, so will the others.
+// The usual time of ended tasks. If every running task has run for longer than another lease takes to arrive, the
+// others are expected to take as long.
 Duration Machine::task_time(QueueId id, const Queue& queue, Duration start) const {
   Duration youngest = Duration::max();
   for (const auto& [place, worker] : workers_)
@@ -112,7 +114,7 @@ Duration Machine::task_time(QueueId id, const Queue& queue, Duration start) cons
   return is_long ? std::max(queue.times.usual(), youngest) : queue.times.usual();
 }
 
-// A pool whose further leases are refused works on with those that it has.
+// A pool whose further leases are refused goes on with the leases that it has.
 bool Machine::others_serve(RequestId refused) const {
   return std::ranges::any_of(queue_of(refused).requests, [&](RequestId id) {
     const RequestRecord& record = requests_.at(id);
@@ -127,7 +129,8 @@ void Machine::count_start(const Worker& worker) {
   queue.start = averaged(queue.start, now_ - std::exchange(record.wanted_since, TimePoint{}));
 }
 
-// What pounced is told to wait for it: of a pool its share, so that the shares together are what waits.
+// How many waiting tasks pounced is told of for this request. Each request of a pool has its share, so that the
+// shares together are all that waits.
 std::uint32_t Machine::waiting_for(const RequestRecord& record) const {
   const Queue& queue = queues_.at(record.queue);
   const auto waiting = static_cast<std::uint32_t>(queue.waiting.size());

@@ -8,13 +8,14 @@
 
 namespace pounce::task {
 
-// With the next one seen; zero: none yet.
+// The average after one more value. Zero: no value yet.
 constexpr Duration averaged(Duration before, Duration next) { return before == Duration{} ? next : before + (next - before) / 8; }
 
 class TaskTimes {
  public:
-  // The first ones load their modules and meet a cold machine: of a few the shortest counts, and one alone says nothing. Of later
-  // ones none counts as more than twice the usual: a busy machine's hiccup is no news of a thousand tasks.
+  // The first tasks load their modules and meet a cold machine: the shortest of a few counts, and one alone says
+  // nothing. A later one counts as at most twice the usual time: a busy machine's hiccup says nothing of a thousand
+  // tasks.
   void add(Duration taken) {
     ++seen_;
     usual_ = seen_ == 1 ? taken : seen_ <= kFew ? std::min(usual_, taken) : averaged(usual_, std::min(taken, 2 * usual_));

@@ -9,9 +9,10 @@ void Machine::on(const WorkerAttached& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr) return;
   attached(event.place, *worker);
-  // What was under way when the connection broke may have arrived, or not: ask before anything is sent again.
-  // What it has beyond that was given up here, with a lease whose end we were told of and that lives on.
-  for (const TaskId& id : worker->window) tasks_.at(id).asked = true;
+  // Tasks that were under way when the connection broke may or may not have arrived: query before anything is sent
+  // again. Any other task that the worker has was given up here, when we were told of the end of a lease that lives
+  // on.
+  for (const TaskId& id : worker->window) tasks_.at(id).is_queried = true;
   emit(SendQuery{event.place, worker->window});
   dispatch(worker->queue);
 }
@@ -23,7 +24,7 @@ void Machine::on(const WorkerUnreachable& event) {
   worker->link = Link::kUnreachable;
 }
 
-// What was sent is still on its way: it is neither asked about nor sent elsewhere, but nothing new goes there.
+// Sent tasks are still on their way: they are neither queried nor sent elsewhere, but nothing new goes there.
 void Machine::on(const WorkerSilent& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr || worker->link != Link::kAttached) return;
@@ -44,7 +45,7 @@ void Machine::attached(const Place& place, Worker& worker) {
   if (std::exchange(worker.reported, false)) emit(TellReach{place, true});
 }
 
-// When the user shall hear that this worker cannot be reached; max: they know, or nothing of theirs depends on it.
+// When to tell the user that this worker cannot be reached; max: they know, or none of their tasks depends on it.
 TimePoint Machine::tell_reach_at(const Worker& worker) const {
   if (worker.link == Link::kAttached || worker.reported) return TimePoint::max();
   if (worker.window.empty() && queues_.at(worker.queue).waiting.empty()) return TimePoint::max();
@@ -59,7 +60,8 @@ void Machine::tell_reach() {
   }
 }
 
-// What it never started stays in its window until the daemon says why it ends: an order to end it is one to end them too.
+// Tasks that it never started stay in its window until the daemon says why the worker ends: an order to end the
+// worker ends them too.
 void Machine::on(const WorkerLeaving& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr) return;
@@ -89,10 +91,11 @@ void Machine::on(const OutcomeArrived& event) {
 void Machine::on(const QueryAnswered& event) {
   Task* task = task_at(event.place, event.epoch, event.task);
   if (task == nullptr) return;
-  // It may be saving for a while: a task that it refused would come back again and again, and be lost with it in the end.
+  // A worker that ends may save its state for a while: a task that it refused would be sent back again and again, and
+  // be lost with it in the end.
   if (event.state == RemoteTaskState::kEnding) worker_at(event.place, event.epoch)->ending = true;
   if (event.state == RemoteTaskState::kUnknown || event.state == RemoteTaskState::kForgotten || event.state == RemoteTaskState::kEnding) {
-    if (event.state != RemoteTaskState::kEnding && !task->asked) return;  // said twice: it was sent again since
+    if (event.state != RemoteTaskState::kEnding && !task->is_queried) return;  // an old answer: it was sent again since
     const QueueId queue = task->queue;
     const bool never_arrived = event.state != RemoteTaskState::kForgotten && task->state == TaskState::kSent;
     if (never_arrived && !task->cancelling)
@@ -102,7 +105,7 @@ void Machine::on(const QueryAnswered& event) {
     return dispatch(queue);
   }
   if (event.state == RemoteTaskState::kRunning) task->state = TaskState::kRunning;
-  // A done one's outcome is sent again by itself.
+  // The worker sends a done task's outcome again by itself.
   if (event.state != RemoteTaskState::kDone) send_cancel(event.task, *task);
 }
 

@@ -38,14 +38,15 @@ FirstLine first_line_of(std::string_view text) {
   return text.substr(0, line.length).ends_with(kReason) ? line : FirstLine{};
 }
 
-// From its first whole line on; empty where it cannot be read.
+// The end of the log, from its first whole line on; empty where it cannot be read.
 std::string end_of(int fd, off_t size) {
   const std::string text = read_at(fd, kLogKeptBytes, size - static_cast<off_t>(kLogKeptBytes));
   const std::size_t newline = text.find('\n');
   return newline == std::string::npos ? text : text.substr(newline + 1);
 }
 
-// In place: other processes hold it open. They share its offset or append, so nobody writes behind a hole.
+// Shortens in place, since other processes hold the file open. They share its offset or append, so no write leaves a
+// hole.
 void shorten(int fd, off_t size) {
   const UniqueFd reader(::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDONLY | O_CLOEXEC));
   const FirstLine before = first_line_of(read_at(reader.get(), 128, 0));

@@ -17,7 +17,8 @@ class RecordSocket {
 
   int fd() const { return fd_.get(); }
   bool open() const { return open_; }
-  // Reads what is there; afterwards next() gives the whole messages. A peer that hung up or spoke nonsense: not open.
+  // Reads what has arrived; next() then gives the whole messages. Closes when the peer hung up or sent an invalid
+  // message.
   void fill();
   std::optional<protocol::Header> next();
   void send(const protocol::Header& header);
@@ -25,7 +26,7 @@ class RecordSocket {
   void flush();
 
  private:
-  UniqueFd fd_;  // stays ours until the end, so that nobody polls a stranger's descriptor of the same number
+  UniqueFd fd_;  // open until destruction, so that the number is not polled after it was reused
   bool open_ = true;
   protocol::RecordReader reader_;
   std::string outgoing_;

@@ -1,7 +1,8 @@
-// Memory that the supervisor shares with the interpreter: which tasks were started here and not yet acknowledged, and which
-// one runs. The interpreter writes it before it runs anything, so that after SIGKILL, a segmentation fault or os._exit the
-// supervisor still knows exactly which tasks may have run, which no message could promise. What the interpreter reads of
-// its own output lies here too until the log has it: a reader that dies between the two takes nothing along. Thread: the interpreter's leader token holder writes; the supervisor reads after the interpreter is dead.
+// Memory that the supervisor shares with the interpreter: which tasks were started here and not yet acknowledged, and
+// which one runs. The interpreter writes it before it runs anything, so that after SIGKILL, a segmentation fault or
+// os._exit the supervisor still knows exactly which tasks may have run; no message could promise that. Output that
+// the interpreter has read lies here too until it is in the log, so a reader that dies in between loses nothing.
+// Thread: the interpreter's leader token holder writes; the supervisor reads after the interpreter is dead.
 #pragma once
 
 #include <array>
@@ -33,15 +34,15 @@ class RunPage {
   void started(const TaskId& task);
   void ended();
   void acknowledged(const TaskId& task);
-  void give_up();  // about to end itself, since its cancelled task does not stop
+  void give_up();  // the process is about to end itself, since its cancelled task does not stop
 
-  // Zero wherever nothing lies: a length could not be written in time by whoever dies as the bytes come.
+  // Bytes without output are zero. No length is stored: the process may die between the bytes and their length.
   std::span<char> words() { return page_->words; }
   std::string_view unlogged() const;
 
   std::optional<TaskId> running() const;
   bool gave_up() const { return page_->runs.gave_up != 0; }
-  // nullopt when more than kTasks were started and not acknowledged: then nothing is known.
+  // nullopt: more than kTasks were started and not acknowledged, so the list is not complete.
   std::optional<std::vector<TaskId>> unacknowledged() const;
 
  private:
@@ -58,9 +59,9 @@ class RunPage {
   void find_free();
 
   Layout* page_;
-  // The writer's own: where each task stands, so that none has to be looked for.
+  // The slot of each task, so that no search is needed. Only the writer uses it.
   std::unordered_map<TaskId, std::size_t> places_;
-  std::vector<std::size_t> free_;  // the next at the end
+  std::vector<std::size_t> free_;  // the last one is used next
 };
 
 }  // namespace pounce::worker

@@ -6,7 +6,7 @@ std::optional<BulkLanes::Invitation> BulkLanes::invite(const SessionId& session)
   if (!bulk::Lane::available()) return std::nullopt;
   if (!std::exchange(tried_, true))
     if (auto bound = bulk::Acceptor::bind(endpoint_)) acceptor_ = std::move(*bound);
-  if (!acceptor_) return std::nullopt;  // no port was free: data takes the other road
+  if (!acceptor_) return std::nullopt;  // no port was free: data goes over the data socket
   if (lanes_.try_emplace(session).first->second.fd() < 0) {
     lanes_.erase(session);
     return std::nullopt;

@@ -1,5 +1,5 @@
-// The bulk lanes of an interpreter's clients on other machines: one port, opened when the first of them attaches, and a lane
-// for each. Thread: the leader token's holder.
+// The bulk lanes of an interpreter's clients on other machines: one port, opened when the first of them attaches, and
+// a lane for each client. Thread: the leader token's holder.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ namespace pounce::worker {
 
 class BulkLanes {
  public:
-  // Where the port is bound: as a data socket's endpoint.
+  // Sets where the port is bound, in the form of a data socket's endpoint.
   void listen_at(std::string endpoint) { endpoint_ = std::move(endpoint); }
 
   struct Invitation {
-    std::string endpoint, keys;  // as Attached has them
+    std::string endpoint, keys;  // as in Attached
   };
-  std::optional<Invitation> invite(const SessionId& session);  // nullopt: there is no lane to be had
-  bulk::Lane* lane(const SessionId& session);  // null: none, or its client has not come yet
-  void close(const SessionId& session);        // its connections end, and it cannot come again
-  void dismiss(const SessionId& session);      // and those between it and other workers of that client
+  std::optional<Invitation> invite(const SessionId& session);  // nullopt: there can be no lane
+  bulk::Lane* lane(const SessionId& session);  // null: no lane, or its client has not connected yet
+  void close(const SessionId& session);        // ends its connections; it cannot connect again
+  void dismiss(const SessionId& session);      // also ends the lanes between it and other workers of that client
   Relays& relays() { return relays_; }
-  // Whoever has one of these keys may fetch these parts; it is known here by a name that says which. False: there is no port.
+  // Lets the holder of one of these keys fetch these parts. `reader` is its name here. False: there is no port.
   bool serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<bulk::Offered> parts, std::string_view keys);
   void end_serving(const SessionId& session, const std::string& reader);
 

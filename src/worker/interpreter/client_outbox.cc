@@ -64,11 +64,11 @@ Outbox::Flushed Outbox::flush(DataSockets& sockets, const std::string& route, me
   return Flushed::kAll;
 }
 
-// The next message, or as many as go as one.
+// Sends the next message, or as many as fit into one.
 Sent Outbox::send_small(DataSockets& sockets, const std::string& route) {
   const std::size_t count = packs_ ? transport::packable(small_) : 1;
   std::size_t size = 0;
-  for (std::size_t i = 0; i < count; ++i) size += size_of(small_[i]);  // before: sending empties the frames
+  for (std::size_t i = 0; i < count; ++i) size += size_of(small_[i]);  // before sending, which empties the frames
   Message several;
   if (count > 1) {
     several.push_back(Frame::copy(protocol::encode(protocol::Several{static_cast<std::uint32_t>(count)})));

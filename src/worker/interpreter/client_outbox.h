@@ -1,6 +1,5 @@
-// What waits to be sent to one client, in order: small messages first come first served, bulk data (the large buffers of
-// outcomes) behind them, so that a gigabyte on its way never delays an answer.
-// Thread: the leader token's holder.
+// The queue of messages to one client: small messages in order, and bulk data (the large buffers of outcomes) behind
+// them, so that a gigabyte on its way never delays an answer. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +19,21 @@ namespace pounce::worker {
 class Outbox {
  public:
   void post(const protocol::Header& header, std::vector<SharedBytes> payload = {});
-  // Its bulk follows once everything posted so far is gone. Over a route that passes memory it goes as one block.
+  // Its bulk data follows once everything posted so far is gone. Over a route that passes memory the outcome goes as
+  // one block.
   void post_outcome(OutcomeMessage outcome, bool as_memory);
-  // The client acknowledged or restarted: what is left of that transfer is not wanted.
+  // The client acknowledged or restarted, so the rest of that transfer is not wanted.
   void drop_bulk(const TaskId& task);
   void clear();
-  void pack(bool packs) { packs_ = packs; }  // small messages, several in one: the client reads that
+  void pack(bool packs) { packs_ = packs; }  // packs several small messages into one, for a client that can read that
   bool packs() const { return packs_; }
   std::size_t waiting() const { return small_.size(); }
 
   bool empty() const { return small_.empty() && bulk_.empty(); }
-  std::size_t waiting_bytes() const { return waiting_bytes_; }  // of small messages: a reader that sleeps makes it grow
+  std::size_t waiting_bytes() const { return waiting_bytes_; }  // of small messages; grows while the reader sleeps
   enum class Flushed : std::uint8_t { kAll, kBlocked, kMore };
-  // Sends until the socket takes no more (kBlocked) or some milliseconds went into it (kMore). A peer that is gone empties
-  // it: what matters is kept elsewhere and sent again when the client comes back.
+  // Sends until the socket takes no more (kBlocked) or some milliseconds have passed (kMore). Empties the queue if
+  // the peer is gone: what matters is kept elsewhere and sent again when the client comes back.
   Flushed flush(DataSockets& sockets, const std::string& route, memory::BlockPool& blocks);
 
  private:

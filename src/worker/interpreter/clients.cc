@@ -6,7 +6,7 @@ namespace pounce::worker {
 
 void Clients::admit(const SessionId& session, const PublicKey& key) {
   ClientSeat& seat = seats_[session];
-  if (seat.key == key) return;  // repeated after a daemon restart: the connection goes on
+  if (seat.key == key) return;  // the daemon restarted and repeats it: the connection goes on
   keys_.erase(seat.key);
   seat = ClientSeat{};
   seat.key = key;

@@ -1,6 +1,6 @@
-// The clients that the daemon admitted: whose CURVE key is which session, on which connection it speaks now, and what
-// waits to be sent to it. Identity comes from the key that the socket authenticated, never from a message.
-// Thread: the leader token's holder.
+// The clients that the daemon admitted: the session of each CURVE key, the connection that it uses now, and the
+// messages that wait for it. Identity comes from the key that the socket authenticated, never from a message. Thread:
+// the leader token's holder.
 #pragma once
 
 #include <deque>
@@ -19,12 +19,12 @@ namespace pounce::worker {
 struct ClientSeat {
   PublicKey key;
   std::string cloudpickle{};       // its version
-  bool attached = false;           // said Attach with versions that fit
+  bool attached = false;           // it sent Attach with versions that fit
   std::string route;               // empty: not connected
-  std::optional<TimePoint> last_seen;  // last message
+  std::optional<TimePoint> last_seen;  // time of its last message
   Outbox outbox;
-  std::deque<ObjectId> come_whole{};           // the last of them: a lost connection may have lost the word of it
-  std::map<TaskId, protocol::Reached> reached{};  // outcomes that it has in part
+  std::deque<ObjectId> come_whole{};  // the last objects that came whole; a lost connection may have lost their Have
+  std::map<TaskId, protocol::Reached> reached{};  // outcomes that the client has in part
 };
 
 class Clients {
@@ -39,7 +39,7 @@ class Clients {
   std::map<SessionId, ClientSeat>& seats() { return seats_; }
   const std::map<SessionId, ClientSeat>& seats() const { return seats_; }
 
-  // The client that was heard last; nullopt: none ever.
+  // Time of the last message from any client; nullopt: there was none.
   std::optional<TimePoint> last_seen() const;
   bool anyone_connected() const;
 

@@ -1,4 +1,5 @@
-// What clients say on the data socket: who they are, their functions and tasks. Their objects: object_messages.cc.
+// Messages of clients on the data socket: who they are, their functions and their tasks. Their objects:
+// object_messages.cc.
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,26 +19,27 @@ Error unexpected(std::string_view type) { return error_of(ErrorCode::kProtocol, 
 
 }  // namespace
 
-// Over the network the key that the socket authenticated says who it is; a process of our own user on our machine says it.
+// Over the network the authenticated key identifies the client. A process of our own user on this machine is trusted
+// to name its session.
 std::optional<SessionId> WorkerEngine::speaker(const transport::Received& message, const Result<protocol::Header>& header) {
   if (!message.local) return clients_.session_of(message.peer);
   const auto* attach = header ? std::get_if<protocol::Attach>(&*header) : nullptr;
   if (attach == nullptr) return clients_.session_on(message.route);
-  if (clients_.seat(attach->session) == nullptr) read_supervisor();  // its introduction may be waiting there
+  if (clients_.seat(attach->session) == nullptr) read_supervisor();  // its Admit may be waiting there
   return clients_.seat(attach->session) == nullptr ? std::nullopt : std::optional(attach->session);
 }
 
 void WorkerEngine::handle(transport::Received message) {
   auto header = protocol::decode(message.frames.front().text(), protocol::kHeaderBytes);
   const auto session = speaker(message, header);
-  if (!session) return sockets_.cut(message.route);  // dismissed since its handshake: it asks again to be let in
+  if (!session) return sockets_.cut(message.route);  // dismissed since its handshake: it asks again for admission
   ClientSeat& seat = *clients_.seat(*session);
   seat.last_seen = Clock::now();
   if (header && std::holds_alternative<protocol::Attach>(*header))
     return on_attach(std::get<protocol::Attach>(*header), *session, seat, message.route);
   if (seat.route != message.route) {
-    // Late, of a connection that is over: the client attached anew, asks what has come, and sends what has not. Acted on
-    // now, a task that has run already would run again.
+    // A late message of a connection that is over. The client attached again, asks what has arrived, and sends the
+    // rest. If this message were handled now, a task that has already run would run again.
     if (seat.attached) return;
     seat.route = message.route;
   }
@@ -48,7 +50,8 @@ void WorkerEngine::handle(transport::Received message) {
 
 void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat,
                              const std::string& route) {
-  if (seat.route != route && sockets_.polled_for_room(seat.route)) sockets_.cut(seat.route);  // a forked child may hold it open
+  // A forked child may hold it open.
+  if (seat.route != route && sockets_.polled_for_room(seat.route)) sockets_.cut(seat.route);
   seat.route = route;
   seat.outbox.clear();
   seat.attached = false;
@@ -64,17 +67,17 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   if (!same_cloudpickle(seat)) return;
   seat.attached = true;
   seat.outbox.pack(attach.several && !sockets_.polled_for_room(route));
-  functions_.drop_all(session);  // a client that comes back sends them again
+  functions_.drop_all(session);  // a client that comes back sends its functions again
   modules_ = {attach.needs, attach.imports};
   modules_asked_ = !modules_.needs.empty() || !modules_.imports.empty();
   activity_changed_ = true;
   protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0, {}, {}};
   answer.pid = static_cast<std::uint32_t>(::getpid());
-  leave_lane(session);  // what came over it counts
-  kept_results_.drop_all(session);  // it does not wait for them any more
+  leave_lane(session);  // what came over it is kept
+  kept_results_.drop_all(session);  // it no longer waits for them
   answer.reached = reached(session, seat);
   answer.several = true;
-  // On one machine memory is handed over, and there is nothing that a stranger could read on the way.
+  // On one machine memory is handed over, and no untrusted peer can read it on the way.
   const auto invitation = attach.no_bulk || sockets_.polled_for_room(route) ? std::nullopt : lanes_.invite(session);
   if (invitation) {
     answer.bulk = invitation->endpoint;
@@ -85,7 +88,7 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   if (ending_) tell_leaving(seat);
 }
 
-// It is imported while the first client is introduced, so that client may be here before its version is known.
+// cloudpickle is imported while the first client is introduced, so a client may attach before its version is known.
 void WorkerEngine::set_cloudpickle(std::string version) {
   cloudpickle_ = std::move(version);
   for (auto& [session, seat] : clients_.seats())
@@ -152,17 +155,17 @@ void WorkerEngine::on(const protocol::Query& query, DataMessage data_message) {
   data_message.seat.reached.clear();
   for (const protocol::Reached& reached : query.reached)
     if (const auto task = TaskId::from_hex(reached.of)) data_message.seat.reached[*task] = reached;
-  tell_core(exec::StatesAsked{data_message.session, query.tasks, query.no_others});
+  tell_core(exec::StatesRequested{data_message.session, query.tasks, query.no_others});
 }
 
 void WorkerEngine::on(const protocol::CancelTask& cancel, DataMessage data_message) {
   const std::chrono::milliseconds grace(cancel.grace_ms);
-  tell_core(exec::CancelAsked{data_message.session, cancel.task, grace, cancel.only_if_queued});
+  tell_core(exec::CancelRequested{data_message.session, cancel.task, grace, cancel.only_if_queued});
 }
 
 void WorkerEngine::on(const protocol::Input& input, DataMessage data_message) {
   if (data_message.frames.size() < 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "input needs its message"));
-  if (input.task != output_task_ || data_message.session != output_session_) return;  // it has ended
+  if (input.task != output_task_ || data_message.session != output_session_) return;  // that task has ended
   std::vector<std::string> parts;
   for (std::size_t i = 1; i < data_message.frames.size(); ++i) parts.emplace_back(data_message.frames[i].text());
   inputs_.push_back(std::move(parts));

@@ -12,7 +12,7 @@ void DataSockets::open(std::unique_ptr<transport::RouterSocket> network, std::un
 }
 
 std::optional<transport::Received> DataSockets::receive() {
-  local_first_ = !local_first_;  // neither keeps the other waiting
+  local_first_ = !local_first_;  // so that neither starves the other
   if (local_ && local_first_)
     if (auto message = local_->receive()) return message;
   if (!network_empty_) {

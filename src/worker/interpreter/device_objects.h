@@ -1,6 +1,6 @@
-// Objects that lie on a device of this worker. What came into this machine's memory is copied there by a thread of its
-// own, since a device may take seconds to open and a copy as long as it likes; what is fetched goes there piece by piece
-// while it comes. Thread: the leader token's holder.
+// Objects that lie on a device of this worker. A thread of its own copies there what came into this machine's memory,
+// since a device may take seconds to open and a copy may take any time. What is fetched goes to the device piece by
+// piece while it comes. Thread: the leader token's holder.
 #pragma once
 
 #include <condition_variable>
@@ -27,10 +27,10 @@ class DeviceObjects {
   DeviceObjects(const DeviceObjects&) = delete;
   DeviceObjects& operator=(const DeviceObjects&) = delete;
 
-  // `word`: as the client named the device.
+  // `word`: the device, as the client named it.
   Result<std::shared_ptr<device::Placement>> placement(const std::string& word, std::vector<std::uint64_t> sizes, const ObjectId& object) const;
 
-  struct Source {  // of one buffer
+  struct Source {  // one buffer's
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> keep;
   };
@@ -38,7 +38,7 @@ class DeviceObjects {
     SessionId session;
     ObjectId object;
     std::shared_ptr<device::Placement> placement;
-    std::vector<Source> sources;  // none: all of it was written already
+    std::vector<Source> sources;  // empty: all of it was written already
   };
   Result<void> finish(Work work);
 
@@ -52,19 +52,19 @@ class DeviceObjects {
   std::vector<Done> events();
 
  private:
-  static constexpr std::size_t kShownDigits = 8;  // as a Ref shows itself
+  static constexpr std::size_t kShownDigits = 8;  // as many as a Ref shows
 
   void serve();
   static Done done(Work work);
 
   std::shared_ptr<device::Devices> devices_;
-  std::mutex mutex_;  // guards the next three
+  std::mutex mutex_;  // guards waiting_, done_ and over_
   std::deque<Work> waiting_;
   std::vector<Done> done_;
   bool over_ = false;
   std::condition_variable changed_;
-  UniqueFd news_;  // readable when there is something in done_
-  std::thread thread_;  // since the first piece of work
+  UniqueFd news_;  // readable while done_ is not empty
+  std::thread thread_;  // starts with the first piece of work
 };
 
 }  // namespace pounce::worker

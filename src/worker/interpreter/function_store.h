@@ -1,5 +1,5 @@
-// The functions that clients sent, by content hash. Several sessions may hold the same one; it goes when the last one drops
-// it, but a task that has arrived keeps its own. Thread: the leader token's holder.
+// The functions that clients sent, by content hash. Several sessions may hold the same one; it is removed when the
+// last one drops it, but a task that has arrived keeps its own. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace pounce::worker {
 
-// What a client's `function` message brought.
+// The content of a client's `function` message.
 struct KeptFunction {
   std::shared_ptr<const std::string> bytes;  // its pickle, or a command line
   bool command = false;
@@ -21,7 +21,8 @@ struct KeptFunction {
 
 class FunctionStore {
  public:
-  // false: the id is not that of these bytes; nothing is kept, else one session's function could stand for another's.
+  // False: the id is not the digest of these bytes. Nothing is kept then, else one session's function could replace
+  // another's.
   bool add(const SessionId& session, const FunctionId& id, std::string_view bytes, bool command);
   const KeptFunction* find(const FunctionId& id) const;  // null: not here
   void drop(const SessionId& session, const FunctionId& id);
@@ -34,7 +35,7 @@ class FunctionStore {
     std::set<SessionId> holders;
   };
   using Values = std::map<FunctionId, Value>;
-  Values::iterator drop(const SessionId& session, Values::iterator value);  // the one after it
+  Values::iterator drop(const SessionId& session, Values::iterator value);  // returns the next one
 
   Values functions_;
   std::uint64_t bytes_ = 0;

@@ -8,8 +8,8 @@
 
 namespace pounce::worker {
 
-// In the parts in which the client announces it to others: an object's pickle follows where it is large, as an outcome's
-// does.
+// Uses the parts in which the client announces the result to other workers: a large pickle is a part of its own, as
+// in an outcome.
 void KeptResults::keep(const SessionId& session, const ObjectId& object, JobResult result) {
   Waiting one{session, object, std::move(result)};
   one.pickle_follows = one.result.pickle->size() > protocol::kInlineBytes;

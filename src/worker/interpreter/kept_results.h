@@ -1,6 +1,6 @@
-// Results that stay here as objects when their clients have them, for calls that take them: what the function returned is
-// copied into memory of the store's, some at a time so that whoever copies stays responsive.
-// Thread: the leader token's holder.
+// Results that stay here as objects after their clients have them, for calls that take them. What the function
+// returned is copied into the store's memory in steps, so that the thread stays responsive. Thread: the leader
+// token's holder.
 #pragma once
 
 #include <deque>
@@ -26,7 +26,7 @@ class KeptResults {
     ObjectId object;
     std::optional<ObjectOffer> made;  // nullopt: there is no memory for it
   };
-  std::optional<News> step(memory::BlockPool& blocks);  // some milliseconds of copying
+  std::optional<News> step(memory::BlockPool& blocks);  // copies for some milliseconds
 
  private:
   struct Waiting {

@@ -10,9 +10,9 @@
 namespace pounce::worker {
 namespace {
 
-constexpr std::chrono::seconds kLongest{2};  // for a source that is there and says nothing
+constexpr std::chrono::seconds kLongest{2};  // for a source that is there but does not answer
 
-// The name of the first key is told in clear on the lane too: it finds the source, and proves nothing.
+// The name of the first key also appears in clear text on the lane. It only finds the source; it proves nothing.
 std::optional<PublicKey> address_of(std::string_view keys) {
   const auto credentials = bulk::credentials_of(keys);
   if (!credentials || credentials->empty()) return std::nullopt;
@@ -40,7 +40,7 @@ bool MemoryRelays::take(const SessionId& session, const Wanted& wanted, TimePoin
   message.push_back(transport::Frame::copy(protocol::encode(protocol::Serve{wanted.object.object, {}})));
   if (channel->send(message) != transport::Sent::kYes) return false;
   channel->flush();
-  channel->link_event();  // that it stands
+  channel->link_event();  // consumes the event that it is connected
   taking_.emplace(std::pair(session, wanted.object.object), Taking{std::move(channel), wanted, now + kLongest});
   return true;
 }
@@ -67,19 +67,19 @@ void MemoryRelays::accept_waiting(const transport::PollSet& polled) {
 }
 
 void MemoryRelays::answer(Serving& serving) {
-  while (auto asked = serving.server->receive()) {
-    const auto header = protocol::decode(asked->frames.front().text(), protocol::kHeaderBytes);
+  while (auto request = serving.server->receive()) {
+    const auto header = protocol::decode(request->frames.front().text(), protocol::kHeaderBytes);
     const auto* wants = header ? std::get_if<protocol::Serve>(&*header) : nullptr;
     if (wants == nullptr || wants->object != serving.lying.object) {
-      serving.server->cut(asked->route);
+      serving.server->cut(request->route);
       continue;
     }
     protocol::Object object{serving.lying.object, serving.lying.sizes, serving.lying.places, serving.lying.pickle_follows};
     transport::Message message;
     message.push_back(transport::Frame::copy(protocol::encode(object)));
-    message.push_back(transport::Frame{});  // the reader was told the pickle
+    message.push_back(transport::Frame{});  // the reader has the pickle already
     message.push_back(transport::Frame::share(serving.lying.block));
-    serving.server->send(asked->route, message);
+    serving.server->send(request->route, message);
   }
   serving.server->flush();
 }
@@ -107,7 +107,7 @@ std::vector<MemoryRelays::News> MemoryRelays::events(TimePoint now) {
   return all;
 }
 
-// Memory that could still be written is not kept by two.
+// Two workers share only memory that can no longer be written.
 std::optional<ObjectOffer> MemoryRelays::came(const Wanted& wanted, const transport::Message& message) {
   const auto header = protocol::decode(message.front().text(), protocol::kHeaderBytes);
   const auto* object = header ? std::get_if<protocol::Object>(&*header) : nullptr;

@@ -1,6 +1,7 @@
-// Objects that one worker has and another of the same client on the same machine needs: the memory itself is handed over, and
-// both keep it. Tried before a bulk lane is made between them; on another machine, in another network namespace and beside
-// another user's processes nobody is found, and the lane is taken. Thread: the leader token's holder.
+// Objects that one worker has and another worker of the same client on the same machine needs: the memory itself is
+// handed over, and both keep it. This is tried before a bulk lane is made between them. On another machine, in
+// another network namespace, or between processes of different users no source is found, and the lane is used.
+// Thread: the leader token's holder.
 #pragma once
 
 #include <map>
@@ -23,11 +24,12 @@ namespace pounce::worker {
 
 class MemoryRelays {
  public:
-  // Whoever has the keys finds it, as long as it is served. Not where its memory cannot be sealed against writing.
+  // Lets the holder of the keys take the object until end_serving(). Does nothing where the memory cannot be sealed
+  // against writing.
   void serve(const SessionId& session, const std::string& reader, std::string_view keys, ObjectOffer lying);
   void end_serving(const SessionId& session, const std::string& reader) { serving_.erase({session, reader}); }
 
-  struct Wanted {  // as it was announced
+  struct Wanted {  // an announcement
     protocol::Object object;
     std::string pickle, keys;
   };

@@ -1,4 +1,4 @@
-// What clients say of their objects, and how these come: in chunks, as memory, or over the bulk lane.
+// Messages of clients about their objects, which come in chunks, as memory, or over the bulk lane.
 #include "worker/interpreter/worker_engine.h"
 
 #include "memory/memory_events.h"
@@ -19,7 +19,7 @@ void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) 
   bulk::Lane* const lane = lanes_.lane(data_message.session);
   if (object.fetched && lane == nullptr)
     return refuse(data_message.seat, wrong("an object is to be fetched, and there is no lane"));
-  if (object.fetched) lane->stop(object.object.hex());  // of an earlier announcement
+  if (object.fetched) lane->stop(object.object.hex());  // the fetch of an earlier announcement
   memory_relays_.end_taking(data_message.session, object.object);
   const transport::Frame& last = data_message.frames.back();
   const MemoryRelays::Wanted wanted{object, std::string(data_message.frames[1].text()), relayed ? std::string(last.text()) : std::string{}};
@@ -57,7 +57,7 @@ void WorkerEngine::begin_fetch(const SessionId& session, ClientSeat& seat, const
     seat.outbox.post(protocol::NotFetched{id});
 }
 
-// Where it does not come as memory, it is fetched as if nobody had been asked.
+// An object that does not come as memory is fetched as if that had not been tried.
 void WorkerEngine::follow_memory() {
   for (auto& [session, wanted, came] : memory_relays_.events(Clock::now())) {
     ClientSeat* const seat = clients_.seat(session);
@@ -69,14 +69,15 @@ void WorkerEngine::follow_memory() {
   }
 }
 
-// One that is still here is not this session's.
+// A task whose outcome is still here is not this session's.
 void WorkerEngine::keep_result(const DataMessage& data_message, const TaskId& task, JobResult result) {
   const ObjectId object = protocol::object_of(task);
   if (!result.ok || outcomes_.contains(task)) return data_message.seat.outbox.post(protocol::NotFetched{object});
   kept_results_.keep(data_message.session, object, std::move(result));
 }
 
-// Where there is no memory for it the client sends it, as any other object: what the function returned is gone by then.
+// If there is no memory for the result, the client sends it as any other object: the function's return value is gone
+// by then.
 void WorkerEngine::follow_kept_results() {
   auto news = kept_results_.step(store_.pool());
   more_ |= !kept_results_.empty();
@@ -88,7 +89,7 @@ void WorkerEngine::follow_kept_results() {
     seat->outbox.post(protocol::NotFetched{news->object});
 }
 
-// The answer says that the keys are known at the port: before it the reader would be refused there.
+// The answer says that the port knows the keys. A reader that came before it would be refused.
 void WorkerEngine::on(const protocol::Serve& serve, DataMessage data_message) {
   const std::string reader = Relays::name_of(data_message.session, serve.object, serve.to);
   memory_relays_.end_serving(data_message.session, reader);
@@ -144,7 +145,7 @@ void WorkerEngine::tell_whole(ClientSeat& seat, const ObjectId& object) {
   if (seat.come_whole.size() > kMostReached / 2) seat.come_whole.pop_front();
 }
 
-// A lane that is lost is left alone: its client sees it too, and attaches anew.
+// A lost lane needs no action: its client sees the loss too, and attaches again.
 void WorkerEngine::follow_lanes() {
   for (auto& [session, event] : lanes_.events()) {
     const auto* whole = std::get_if<bulk::Whole>(&event);
@@ -158,7 +159,7 @@ void WorkerEngine::follow_lanes() {
   }
 }
 
-// Lost: of another worker's. What has come of it stays.
+// The last case is a lost lane from another worker. The part that came is kept.
 void WorkerEngine::follow(const SessionId& session, const ObjectId& object, bulk::Event& event) {
   ClientSeat* const seat = clients_.seat(session);
   if (seat == nullptr) return;
@@ -173,7 +174,7 @@ void WorkerEngine::follow(const SessionId& session, const ObjectId& object, bulk
   }
 }
 
-// As with a lane that is lost: the client announces anew what it still wants here.
+// As with a lost lane, the client announces again what it still wants here.
 void WorkerEngine::leave_relays(const SessionId& session) {
   memory_relays_.stop_taking(session);
   lanes_.relays().stop_fetches(session);

@@ -8,7 +8,8 @@
 namespace pounce::worker {
 namespace {
 
-constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 40;  // far over any node's memory; keeps sums from wrapping
+// Far above any node's memory; keeps sums from wrapping.
+constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 40;
 
 }  // namespace
 
@@ -37,7 +38,7 @@ Result<ObjectStore::Value> ObjectStore::lay_out(ObjectOffer offer) const {
   return value;
 }
 
-// As its sender laid it out.
+// Takes the layout of the sender.
 Result<ObjectStore::Value> ObjectStore::placed(Value value, const ObjectOffer& offer) {
   const std::uint64_t room = offer.block ? offer.block->capacity() : 0;
   if (room == 0 || !memory::lie_within(room, value.sizes, offer.places))
@@ -73,13 +74,15 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
   auto value = lay_out(std::move(offer));
   const auto begun = incoming_.find(key);
   if (value && fetched && begun != incoming_.end() && begun->second.value.sizes == value->sizes) return Receipt::kMore;
-  refused_.insert(key);  // until all is well
+  refused_.insert(key);  // until the announcement is accepted
   placing_.erase(key);
-  incoming_.erase(key);  // a repeated announcement starts anew, or is refused: nothing is left half, and its memory is the next one's
+  // A repeated announcement starts again or is refused: no half object stays, and its memory is free for the next
+  // one.
+  incoming_.erase(key);
   if (!value) return failure(std::move(value.error()));
   const auto known = objects_.find(key.second);
   if (known != objects_.end()) {
-    known->second.holders.insert(session);  // the sender could not know: its chunks follow all the same
+    known->second.holders.insert(session);  // the sender could not know that it is here: its chunks follow all the same
     value->placement.reset();
   } else if (in_place)
     value->block = made_here ? block : pool_.own(block);
@@ -105,7 +108,8 @@ Result<ObjectStore::Receipt> ObjectStore::chunk(const SessionId& session, const 
                                                 std::uint64_t offset, std::span<const std::byte> bytes) {
   const Key key{session, object};
   const auto found = incoming_.find(key);
-  if (found == incoming_.end() && refused_.contains(key)) return Receipt::kMore;  // sent before its sender heard that
+  // The sender did not know of the refusal yet.
+  if (found == incoming_.end() && refused_.contains(key)) return Receipt::kMore;
   if (found == incoming_.end())
     return failure(ErrorCode::kProtocol, "a chunk of object " + object.hex() + " came without its announcement");
   Incoming& incoming = found->second;
@@ -174,7 +178,7 @@ Result<ObjectStore::Receipt> ObjectStore::placed(const SessionId& session, const
   return Receipt::kWhole;
 }
 
-// Its memory is held by whoever fills it, also once nobody wants it any more.
+// The fetch owns the memory, so it stays valid even if the object is dropped meanwhile.
 std::optional<ObjectStore::Rest> ObjectStore::rest(const SessionId& session, const ObjectId& object) const {
   const auto found = incoming_.find(Key{session, object});
   if (found == incoming_.end() || found->second.whole()) return std::nullopt;
@@ -246,7 +250,7 @@ void ObjectStore::drop_all(const SessionId& session) {
 std::vector<bulk::Offered> ObjectStore::parts(const SessionId& session, const ObjectId& object) const {
   if (!holds(session, object)) return {};
   const Value& value = objects_.at(object);
-  if (!value.block) return {};  // smaller ones take no lane
+  if (!value.block) return {};  // smaller objects use no lane
   const auto view = memory::View::map(value.block, value.bytes, memory::Sharing::kPrivate);
   if (!view) return {};
   std::vector<bulk::Offered> parts;

@@ -5,7 +5,8 @@
 namespace pounce::worker {
 namespace {
 
-constexpr std::size_t kInlineBuffers = protocol::kFramesPerMessage - 3;  // header, pickle and perhaps memory are frames too
+// Header, pickle and perhaps memory are frames too.
+constexpr std::size_t kInlineBuffers = protocol::kFramesPerMessage - 3;
 
 std::size_t inline_count(const std::vector<SharedBytes>& buffers) {
   std::size_t count = 0;

@@ -10,7 +10,7 @@
 namespace pounce::worker {
 
 struct OutcomeMessage {
-  protocol::Outcome header;  // sent_ns is the sender's to fill in
+  protocol::Outcome header;  // the sender fills in sent_ns
   std::vector<SharedBytes> payload, bulk;
 };
 

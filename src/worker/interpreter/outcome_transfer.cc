@@ -15,11 +15,11 @@ using transport::Sent;
 
 constexpr std::uint64_t kCopyBelow = 4 * 1024;
 
-// Borrowed when large, copied when that is cheaper than the bookkeeping.
+// Borrows large pieces, and copies a piece when that is cheaper than the bookkeeping.
 Frame frame_of(const SharedBytes& bytes, std::uint64_t offset, std::uint64_t size) {
   const auto piece = bytes->view().subspan(offset, size);
   if (size < kCopyBelow) return Frame::copy({reinterpret_cast<const char*>(piece.data()), piece.size()});
-  // The callback's copy of `bytes` is what keeps the memory alive until it is sent.
+  // The callback's copy of `bytes` keeps the memory alive until it is sent.
   return Frame::borrow(piece, [bytes] {});
 }
 
@@ -47,7 +47,7 @@ bool OutcomeTransfer::prepare(memory::BlockPool& blocks) {
   if (!packing_) begin_packing(blocks);
   if (packing_ && packing_->step()) return packing_->whole();
   packing_.reset();
-  as_memory_ = false;  // no memory for a second copy: it goes in pieces
+  as_memory_ = false;  // no memory for a second copy: it goes in chunks
   return true;
 }
 

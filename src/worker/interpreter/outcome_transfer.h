@@ -1,5 +1,5 @@
-// The bulk of one outcome on its way to its client: in chunks behind its header, or copied into one block that goes with
-// it. Thread: the leader token's holder.
+// The bulk data of one outcome on its way to its client: in chunks behind its header, or copied into one block that
+// goes with it. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ transport::Message to_message(const protocol::Header& header, const std::vector<
 
 class OutcomeTransfer {
  public:
-  // as_memory: its header has not been posted, and goes with the block.
+  // as_memory: its header was not posted, and goes with the block.
   OutcomeTransfer(OutcomeMessage outcome, bool as_memory);
 
-  // Some milliseconds of copying; false: call again before send().
+  // Copies for some milliseconds. False: call it again before send().
   bool prepare(memory::BlockPool& blocks);
-  transport::Sent send(DataSockets& sockets, const std::string& route);  // its next message
+  transport::Sent send(DataSockets& sockets, const std::string& route);  // sends its next message
   bool done() const { return sent_ || part_ == outcome_.bulk.size(); }
   const TaskId& task() const { return outcome_.header.task; }
 

@@ -24,7 +24,7 @@ std::string OutputPipe::read(TimePoint now) {
   std::size_t size = 0;
   while (fd_ && size < kPieceBytes) {
     const ssize_t got = ::read(fd_.get(), buffer_.data() + size, kPieceBytes - size);
-    if (got == 0) fd_.reset();  // every writer is gone: user code closed the descriptor
+    if (got == 0) fd_.reset();  // all writers are gone: user code closed the descriptor
     if (got <= 0) break;
     size += static_cast<std::size_t>(got);
   }
@@ -32,7 +32,7 @@ std::string OutputPipe::read(TimePoint now) {
   rest_until_ = size < kPieceBytes ? now + kPause : now;
   const auto piece = buffer_.first(size);
   std::string bytes(piece.data(), piece.size());
-  append_to_log(log_fd_, bytes);  // a full disk must not stop the task; the caller gets the bytes all the same
+  append_to_log(log_fd_, bytes);  // a full disk must not stop the task; the caller still gets the bytes
   std::ranges::fill(piece, '\0');
   return bytes;
 }

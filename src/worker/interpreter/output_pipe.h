@@ -1,6 +1,7 @@
-// One captured stream of the interpreter: the read end of the pipe that is its descriptor 1 or 2. The first bytes after
-// a silence are taken at once; then a short pause gathers the rest, so that a printing loop makes few messages. All
-// bytes also go to the lease's log, where the supervisor finds the last lines after a crash. Thread: the leader token's holder.
+// One captured stream of the interpreter: the read end of the pipe that is its descriptor 1 or 2. The first bytes
+// after a silence are taken at once. A short pause then gathers the rest, so that a printing loop makes few messages.
+// All bytes also go to the lease's log, where the supervisor finds the last lines after a crash. Thread: the leader
+// token's holder.
 #pragma once
 
 #include <span>
@@ -16,8 +17,8 @@ class OutputPipe {
   static constexpr std::chrono::milliseconds kPause{20};
   static constexpr std::size_t kPieceBytes = 256 * 1024;
 
-  // read_end: made non-blocking (the writers' end is another open file description and stays as it is). buffer: all zero, and
-  // again after each read; what is read lies there until the log has it (worker/common/run_page.h).
+  // read_end: made non-blocking (the writers' end is another open file description and stays as it is). buffer: all
+  // zero, also after each read; it holds the read bytes until the log has them (worker/common/run_page.h).
   OutputPipe(UniqueFd read_end, int log_fd, std::string stream, std::span<char> buffer);
 
   const std::string& stream() const { return stream_; }
@@ -25,7 +26,7 @@ class OutputPipe {
   bool resting(TimePoint now) const { return now < rest_until_; }
   TimePoint rest_until() const { return rest_until_; }
 
-  // What is there now, at most kPieceBytes; empty if nothing.
+  // Reads at most kPieceBytes; empty if nothing is there.
   std::string read(TimePoint now);
 
  private:

@@ -66,7 +66,7 @@ void Relays::add_to(transport::PollSet& polled) const {
   for (const auto& [key, lane] : fetching_) polled.add_fd(lane.fd());
 }
 
-// A reader that has all of it hangs up.
+// A reader hangs up when it has all parts, so any event of a serving lane ends it.
 std::vector<Relays::News> Relays::events() {
   for (auto one = serving_.begin(); one != serving_.end();) one = one->second.events().empty() ? std::next(one) : serving_.erase(one);
   std::vector<News> all;

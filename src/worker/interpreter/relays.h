@@ -1,5 +1,5 @@
-// Lanes from one worker to another, of the same client: objects that this one serves, and objects that it fetches. Who serves
-// whom is the client's choice, and so are the keys. Thread: the leader token's holder.
+// Lanes between workers of the same client: objects that this worker serves, and objects that it fetches. The client
+// chooses which worker serves which one, and their keys. Thread: the leader token's holder.
 #pragma once
 
 #include <map>
@@ -18,21 +18,21 @@ namespace pounce::worker {
 
 class Relays {
  public:
-  // What a reader is called where it comes in.
+  // The name of a reader on the serving worker.
   static std::string name_of(const SessionId& session, const ObjectId& object, const std::string& to);
 
   // False: no descriptor is left.
   bool serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<bulk::Offered> parts);
-  bool let_in(const std::string& reader, std::unique_ptr<tls::Channel>& accepted);  // false: it is none
+  bool let_in(const std::string& reader, std::unique_ptr<tls::Channel>& accepted);  // false: no such reader
   void end_serving(const SessionId& session, const std::string& reader) { serving_.erase({session, reader}); }
 
-  // False: there is no way to begin.
+  // False: the fetch cannot begin.
   bool fetch(const SessionId& session, const ObjectId& object, const std::string& source, std::string_view keys, std::vector<bulk::Target> targets,
              bulk::Position from);
   std::optional<bulk::Position> reached(const SessionId& session, const ObjectId& object) const;
   void end_fetch(const SessionId& session, const ObjectId& object) { fetching_.erase({session, object}); }
   std::vector<ObjectId> fetched_by(const SessionId& session) const;
-  void stop_fetches(const SessionId& session);  // nothing comes any more; reached() still says how far it came
+  void stop_fetches(const SessionId& session);  // closes their lanes; reached() still says how far they came
   void close(const SessionId& session);
 
   void add_to(transport::PollSet& polled) const;
@@ -41,7 +41,7 @@ class Relays {
     ObjectId object;
     bulk::Event event;
   };
-  std::vector<News> events();  // of what is fetched
+  std::vector<News> events();  // of the fetches
 
  private:
   std::map<std::pair<SessionId, std::string>, bulk::Lane> serving_;

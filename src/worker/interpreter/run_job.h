@@ -21,14 +21,14 @@ namespace pounce::worker {
 
 struct Job {
   TaskId task;
-  SessionId session;                           // whose it is
+  SessionId session;                           // its owner
   FunctionId function;
   KeptFunction function_body;
-  std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers: shared with the Python buffers over them
+  std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers; shared with Python's buffers
   std::vector<ObjectUse> objects;              // persistent ids 0.. of the pickle
-  std::string kept_in;                         // of a detached task: its call is there and its outcome goes there
-  std::optional<Error> failure;                // it cannot run: its inputs found no memory
-  std::int64_t received_ns = 0;                // it was here
+  std::string kept_in;                         // folder of a detached task's call and outcome
+  std::optional<Error> failure;                // set when it cannot run because there was no memory for its inputs
+  std::int64_t received_ns = 0;                // when it arrived
 };
 
 struct JobResult {

@@ -1,6 +1,6 @@
-// Bytes that several holders keep alive without copying: our own, or memory borrowed from somebody (a Python buffer)
-// who is told once when the last holder lets go, on whatever thread that happens (ZeroMQ's included): the callback must
-// not block and must not take the GIL. Thread: any.
+// Bytes that several holders keep alive without copying: owned, or borrowed (from a Python buffer). The last holder's
+// release calls the lender's callback once, on any thread (ZeroMQ's included), so the callback must not block and
+// must not take the GIL. Thread: any.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the supervisor says: who is let in and who is not any more, detached tasks, and the end.
+// Messages of the supervisor: clients that are admitted or dismissed, detached tasks, and the end.
 #include <algorithm>
 
 #include "worker/interpreter/worker_engine.h"
@@ -29,7 +29,7 @@ void WorkerEngine::admit(const protocol::Admit& admit) {
   if (const auto key = transport::from_z85(admit.key)) clients_.admit(admit.session, *key);
 }
 
-// Its connection is cut: on a standing one nothing would tell a client that is admitted again that it has to attach.
+// Cuts its connection. Otherwise a client that is admitted again would not learn that it has to attach.
 void WorkerEngine::dismiss(const SessionId& session) {
   if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty()) sockets_.cut(seat->route);
   tell_core(exec::SessionDismissed{session});
@@ -43,7 +43,7 @@ void WorkerEngine::dismiss(const SessionId& session) {
 }
 
 void WorkerEngine::run_detached(const protocol::RunDetached& order) {
-  if (ending_) return;  // pounced hears of the end
+  if (ending_) return;  // pounced is told of the end
   if (auto blind = named_.contains(order.task) ? std::nullopt : not_shared(order.task, order.folder)) {
     protocol::DetachedEnded ended;
     ended.task = order.task;
@@ -56,8 +56,9 @@ void WorkerEngine::run_detached(const protocol::RunDetached& order) {
   arriving_.reset();
 }
 
-// A task that came before this order is told of at once: the supervisor tells pounced, and the lease goes on. It does so too
-// while an outcome is on its way to a client that is here: it would be lost with us.
+// A task that came before this order is reported at once: the supervisor tells pounced, and the lease goes on. The
+// lease also goes on while an outcome is on its way to an attached client, since the outcome would be lost with this
+// process.
 void WorkerEngine::end_if_idle() {
   owing_ = owes();
   if (core_.unfinished() == 0 && !saving() && !owing_) return end();
@@ -65,7 +66,8 @@ void WorkerEngine::end_if_idle() {
   activity_told_ = {};
 }
 
-// By then pounced knows from its client that the lease is in use; one that never acknowledges does not keep it for ever.
+// After this time pounced knows from its client that the lease is in use. A client that never acknowledges does not
+// keep the worker forever.
 bool WorkerEngine::owes() const {
   const auto owed = [this](const auto& entry) { return entry.second.attached && core_.owes(entry.first); };
   return Clock::now() < outcome_at_ + kOnItsWay && std::ranges::any_of(clients_.seats(), owed);
@@ -82,7 +84,7 @@ void WorkerEngine::end() {
     if (seat.attached) tell_leaving(seat);
 }
 
-// The main thread has not taken it, and takes none any more.
+// Gives the job back: the main thread has not taken it, and takes no more.
 void WorkerEngine::give_back_job() {
   page_.ended();
   page_.acknowledged(job_->task);

@@ -1,4 +1,4 @@
-// What core/exec decided, done; and the main thread's side of a run.
+// The actions of core/exec, and the main thread's side of a run.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ ModulesAhead WorkerEngine::take_modules() {
 std::optional<Job> WorkerEngine::take_job() { return std::exchange(job_, std::nullopt); }
 
 bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
-  forward_output(Clock::now(), true);  // before the outcome, so that what a task printed comes before what it returned
+  forward_output(Clock::now(), true);  // before the outcome, so that a task's output comes before its result
   started_untold_.reset();
   named_log_.reset();
   page_.ended();
@@ -68,7 +68,7 @@ bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
   outcomes_[task] = KeptOutcome{running_received_ns_, std::move(result)};
   tell_core(exec::RunEnded{task});
   if (outcome_may_wait())
-    more_ = true;  // whoever turns next sends it before it sleeps
+    more_ = true;  // the next turn sends it before it sleeps
   else
     flush_outboxes();
   return std::exchange(interrupt_sent_, false);
@@ -79,7 +79,7 @@ bool WorkerEngine::show(const std::vector<SharedBytes>& message) {
   flush_outboxes();
   if (output_blocked()) return false;
   ClientSeat* seat = clients_.seat(output_session_);
-  if (seat == nullptr || !seat->attached) return true;  // as with what is printed then
+  if (seat == nullptr || !seat->attached) return true;  // dropped, as printed output is
   seat->outbox.post(protocol::Output{output_task_, "message"}, message);
   flush_outboxes();
   return true;
@@ -97,8 +97,8 @@ std::optional<std::vector<std::string>> WorkerEngine::take_input() {
   return input;
 }
 
-// Interrupted because the job ends. Why it ends only pounced can find out: its word reaches the client, ours would be a
-// KeyboardInterrupt that nobody pressed.
+// True if the task was interrupted because the job ends. Only pounced can find out why it ends, so pounced tells the
+// client; our outcome would be a KeyboardInterrupt that the user never caused.
 bool WorkerEngine::ended_by_us(const TaskId& task, const JobResult& result) const {
   return ending_ && !core_.cancel_asked(task) && !result.ok && result.error.code == ErrorCode::kCancelled;
 }
@@ -144,7 +144,8 @@ Job WorkerEngine::job_of(const TaskId& task, Payload payload) {
   return job;
 }
 
-// The log that the kernel made, under a name that nobody can guess: whoever sees it sees the kernel's folder.
+// Checks for the log that the kernel made, under a name that cannot be guessed. A worker that sees the log sees the
+// kernel's folder.
 std::optional<Error> WorkerEngine::not_shared(const TaskId& task, const std::string& folder) const {
   const std::string path = log_of(task, folder);
   if (::access(path.c_str(), W_OK) == 0) return std::nullopt;
@@ -154,7 +155,7 @@ std::optional<Error> WorkerEngine::not_shared(const TaskId& task, const std::str
 
 Job WorkerEngine::named_job(const TaskId& task, std::string folder) {
   named_log_.reset(::open(log_of(task, folder).c_str(), O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
-  if (named_log_) end_open_line(named_log_.get());  // of an earlier run
+  if (named_log_) end_open_line(named_log_.get());  // a line of an earlier run
   Job job;
   job.task = task;
   if (!named_log_) job.failure = not_shared(task, folder);
@@ -162,7 +163,8 @@ Job WorkerEngine::named_job(const TaskId& task, std::string folder) {
   return job;
 }
 
-// Python has kept the outcome; what it hands over in place of the pickle is the digest (python/pounce/_worker/interpreter.py).
+// Python has kept the outcome. In place of the pickle it hands over the digest
+// (python/pounce/_worker/interpreter.py).
 void WorkerEngine::tell_detached_end(const TaskId& task) {
   const JobResult& result = outcomes_.at(task).result;
   protocol::DetachedEnded ended;
@@ -177,7 +179,7 @@ void WorkerEngine::perform(const exec::TellStarted& action) {
   if (ClientSeat* seat = clients_.seat(action.session)) seat->outbox.post(protocol::Started{action.task});
 }
 
-// Once the main thread is on its way out there is no task to interrupt, only what it saves.
+// Once the main thread is on its way out there is no task to interrupt, only variables to save.
 void WorkerEngine::perform(const exec::InterruptTask&) {
   if (!runner_over_) interrupt();
 }
@@ -189,8 +191,9 @@ void WorkerEngine::interrupt() {
   nudge_at_ = Clock::now() + kNudgePause;
 }
 
-// Python notes a signal and looks at the note between two lines: one that comes just before a line blocks leaves it
-// blocked. For a second, then, whatever blocks is ended, so that Python looks; what was interrupted already goes on.
+// Python only notes a signal, and looks at the note between two lines. A signal that comes just before a line blocks
+// leaves it blocked. So for a second every blocking call is ended, so that Python looks; what was interrupted already
+// goes on.
 void WorkerEngine::nudge(TimePoint now) {
   if (now < nudge_at_) return;
   if (interrupt_sent_ && nudges_left_-- > 0) {
@@ -201,8 +204,8 @@ void WorkerEngine::nudge(TimePoint now) {
   }
 }
 
-// A loop in C, a call that blocks, code that swallows KeyboardInterrupt: no way but this one. The supervisor tells of it
-// and starts the next interpreter.
+// A loop in C, a blocking call, or code that swallows KeyboardInterrupt can only be ended this way. The supervisor
+// reports it and starts the next interpreter.
 void WorkerEngine::perform(const exec::GiveUp&) {
   forward_last_output();
   page_.give_up();
@@ -223,7 +226,7 @@ void WorkerEngine::perform(const exec::SendOutcome& action) {
   outcome_at_ = Clock::now();
   if (named_.contains(action.task)) return tell_detached_end(action.task);
   ClientSeat* seat = clients_.seat(action.session);
-  if (seat == nullptr || !seat->attached) return;  // it will ask when it comes back
+  if (seat == nullptr || !seat->attached) return;  // it queries the outcome when it comes back
   OutcomeMessage message = outcome_message(action.task, outcomes_.at(action.task));
   message.header.sent_ns = to_ns(Clock::now());
   const bool as_memory = sockets_.passes_memory(seat->route);
@@ -232,7 +235,7 @@ void WorkerEngine::perform(const exec::SendOutcome& action) {
   seat->outbox.post_outcome(std::move(message), as_memory);
 }
 
-// False: it is not worth it, or there is none.
+// False: the outcome is too small, or there is no lane.
 bool WorkerEngine::offer_on_lane(const SessionId& session, OutcomeMessage& message) {
   bulk::Lane* const lane = lanes_.lane(session);
   const auto bytes = std::accumulate(message.header.buffers.begin(), message.header.buffers.end(), std::uint64_t{0});

@@ -6,10 +6,11 @@
 namespace pounce::worker {
 namespace {
 
-// Written before the handler stands. A supervisor that died takes us along (PR_SET_PDEATHSIG): its number is no other's.
+// Written before the handler is installed. A supervisor that dies takes this process along (PR_SET_PDEATHSIG), so no
+// other process has its number.
 pid_t interpreter = 0, supervisor = 0;
 
-// Async-signal-safe. Raised again it is delivered with the default action as soon as this returns.
+// Async-signal-safe. The raised signal is delivered with the default action as soon as this returns.
 void on_termination(int signal, siginfo_t* info, void*) {
   const bool by_others = info->si_pid != interpreter && info->si_pid != supervisor;
   if (::getpid() == interpreter && by_others) return;

@@ -18,29 +18,30 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char kZapDomain[] = "data";
-constexpr int kHighWaterMark = 128;                            // messages, of 1 MB when bulk: 128 MB on their way
-constexpr std::size_t kMostNewcomers = 64;                     // who may hold a descriptor of the task's without having said who they are
-constexpr rlim_t kCrowd = 1024;                                // so many of them libzmq may take before they are cut
-constexpr std::size_t kTurnMessages = 64;                      // so that whoever asks for the leader token waits little
+constexpr int kHighWaterMark = 128;                            // messages, of 1 MB each when bulk: 128 MB on their way
+constexpr std::size_t kMostNewcomers = 64;  // connections that may hold a descriptor before they have authenticated
+constexpr rlim_t kCrowd = 1024;                                // connections that libzmq may accept before they are cut
+constexpr std::size_t kTurnMessages = 64;  // so that a thread that wants the leader token does not wait long
 constexpr std::size_t kTurnBytes = 8 * 1024 * 1024;
-constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;       // then printing waits for the reader, as on a terminal
+constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;  // beyond it printing waits for the reader, as on a terminal
 constexpr std::size_t kOutcomesTogether = 16;
-constexpr auto kGatherFor = 250us;                             // of short tasks that follow each other
+constexpr auto kGatherFor = 250us;                             // for short tasks that follow each other
 constexpr auto kRetry = 2ms;                                   // when ZeroMQ's queue to a client is full
-constexpr auto kLongSleep = 1h;                                // nothing to do: a bound that no clock arithmetic overflows
-constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // between reports to the supervisor: least, most
+constexpr auto kLongSleep = 1h;  // when there is nothing to do: a limit that no clock arithmetic overflows
+constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // least and most time between reports to the supervisor
 
 std::string working_directory() {
   const std::unique_ptr<char, decltype(&std::free)> path(::get_current_dir_name(), std::free);
   return path ? path.get() : "";
 }
 
-// What strangers at our port may take comes on top of what the site leaves a process: the task has as many as elsewhere.
-void leave_room_for_strangers() {
+// Raises the limit of descriptors by what untrusted peers at our port may take, so that the task has as many as the
+// site allows.
+void leave_room_for_untrusted_peers() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = std::min(files.rlim_max, files.rlim_cur + kCrowd);
-  ::setrlimit(RLIMIT_NOFILE, &files);  // lowered by nothing: at worst all stays as it is
+  ::setrlimit(RLIMIT_NOFILE, &files);  // the limit is never lowered; a failure changes nothing
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
   return engine;
 }
 
-// The descriptors move out of the setup into their owners; what remains of it is plain values.
+// The descriptors move out of the setup into their owners; plain values remain.
 WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
     : setup_{{}, {}, {}, {}, setup.log_fd, setup.facing, setup.node, setup.devices, setup.python,
              std::move(setup.interrupt), std::move(setup.nudge), setup.interface, setup.ports,
@@ -80,9 +81,9 @@ Result<void> WorkerEngine::bind() {
   const auto address =
       setup_.interface.empty() ? address_facing(setup_.facing) : address_of_interface(setup_.interface);
   if (!address) return failure(address.error());
-  leave_room_for_strangers();
+  leave_room_for_untrusted_peers();
   context_.admit(kZapDomain, [this](const transport::ZapQuestion& question) {
-    if (!clients_.admits(question.key)) read_supervisor();  // its introduction may be waiting there
+    if (!clients_.admits(question.key)) read_supervisor();  // its Admit may be waiting there
     return clients_.admits(question.key);
   });
   transport::ServerOptions options;
@@ -104,7 +105,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   tell_started();
   wait(wake_fd, std::min(until, next_deadline()));
   context_.service_zap();
-  read_supervisor();  // first: a task that comes with the order to end never starts
+  read_supervisor();  // first, so that a task that comes with the order to end never starts
   receive_messages();
   follow_lanes();
   follow_memory();
@@ -199,8 +200,8 @@ void WorkerEngine::flush_outboxes() {
   sockets_.flush();
 }
 
-// Over the network, while the next task is here already: outcomes of tasks that end within microseconds go as one message. Where
-// the next one takes longer the stand-by thread sends them, which looks at once.
+// True over the network while the next task is already here: outcomes of tasks that end within microseconds go as one
+// message. If the next task takes longer, the stand-by thread sends them; it looks at once.
 bool WorkerEngine::outcome_may_wait() {
   const ClientSeat* seat = clients_.seat(output_session_);
   return core_.waiting() > 0 && seat != nullptr && seat->outbox.packs() && seat->outbox.waiting() < kOutcomesTogether &&
@@ -215,15 +216,16 @@ void WorkerEngine::tell_activity(TimePoint now) {
   if (const auto seen = clients_.last_seen())
     seen_ms_ago = std::chrono::duration_cast<std::chrono::milliseconds>(now - *seen).count();
   owing_ = owing_ && owes();
-  // A lease that is saving is busy, and so is one that stays for an outcome; one that was told to end is kept by neither.
+  // A worker that saves is busy, and so is one that stays for an outcome. Neither keeps a worker that was told to
+  // end.
   const std::uint32_t more = ending_ ? 0 : (saving() ? 1 : 0) + (owing_ ? 1 : 0);
   supervisor_.send(protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false), loading_, held_});
   activity_changed_ = false;
   activity_told_ = now;
 }
 
-// Somebody else than the main thread pumps, so the task is not a short one: now its client hears that it runs. (The
-// outcome of a short one says so itself; what may have run after a crash is in the run page.)
+// The stand-by thread pumps, so the task is not a short one, and its client is told that it runs. (The outcome of a
+// short task says so itself; what may have run before a crash is in the run page.)
 void WorkerEngine::tell_started() {
   if (!started_untold_) return;
   if (ClientSeat* seat = clients_.seat(output_session_)) seat->outbox.post(protocol::Started{*started_untold_});

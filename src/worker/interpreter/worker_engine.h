@@ -1,6 +1,7 @@
 // The interpreter's side of the wire, without Python: one data socket for admitted clients, the socketpair to the
-// supervisor, the captured output, and core/exec deciding what to do. It never needs the GIL, so that receipt, cancel,
-// heartbeats and live output go on while user code computes. Thread: whoever holds the leader token, except where noted.
+// supervisor, the captured output, and core/exec, which decides what to do. It never needs the GIL, so messages,
+// cancels, heartbeats and live output go on while user code computes. Thread: the leader token's holder, except where
+// noted.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@
 
 namespace pounce::worker {
 
-struct ModulesAhead {  // to be loaded before a task asks for them: those that waiting tasks name, then others
+struct ModulesAhead {  // modules to load before a task needs them: those that waiting tasks name, then others
   std::vector<std::string> needs, imports;
 };
 
@@ -47,56 +48,61 @@ struct EngineSetup {
   int log_fd = -1;                                // the job's own output, where captured output goes too
   std::string facing;                             // the daemon's host
   std::string node, devices, python;              // python: "3.11"
-  std::function<void()> interrupt;                // SIGINT to the main thread, which runs the task
-  std::function<void()> nudge{};                  // ends the system call that it is in
-  std::string interface{}, ports{};  // where to listen: "ib0", "50000-50999"; empty: the one facing the daemon, any
+  std::function<void()> interrupt;                // sends SIGINT to the main thread, which runs the task
+  std::function<void()> nudge{};                  // ends the system call that the main thread is in
+  // Where to listen: "ib0", "50000-50999"; empty: the interface that faces the daemon, any port.
+  std::string interface{}, ports{};
   std::size_t keep_bytes = std::size_t{64} << 20;  // memory kept for the next objects
-  std::vector<std::string> package_folders{};  // where NVIDIA's libraries may lie, beside the loader's places
+  std::vector<std::string> package_folders{};  // where NVIDIA's libraries may lie, besides the loader's places
   memory::RoomFor room_for = [groups = memory::MemoryEvents::of_this_process()](std::uint64_t wanted) { return groups.room(wanted); };
 };
 
 class WorkerEngine final : public transport::Engine {
  public:
-  // Binds, maps the page and says Ready to the supervisor.
+  // Binds, maps the page and sends Ready to the supervisor.
   static Result<std::unique_ptr<WorkerEngine>> start(EngineSetup setup);
   ~WorkerEngine() override;
 
   void turn(int wake_fd, TimePoint until) override;
   TimePoint next_deadline() const override;
 
-  // ---- the main thread's side, each called holding the leader token
+  // The main thread's side. Each is called holding the leader token.
   void runner_ready();
-  void runner_away();  // until it is ready again nothing starts
+  void runner_away();  // nothing starts until the runner is ready again
   bool has_job() const { return job_.has_value(); }
   std::optional<Job> take_job();
-  // Ends the run: from here on no SIGINT is sent for it. True when one was sent while it ran.
+  // Ends the run. No SIGINT is sent for it any more. True when one was sent while it ran.
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task) const { return ending_ || core_.cancel_asked(task); }
   bool interrupt_sent() const { return interrupt_sent_; }
-  // Sends a Jupyter message (JSON, then its buffers) behind all that was printed so far. False: the reader is far behind.
+  // Sends a Jupyter message (JSON, then its buffers) behind everything that was printed so far. False: the reader is
+  // far behind.
   bool show(const std::vector<SharedBytes>& message);
-  bool is_seen() const;  // somebody is there who sees what is shown
-  std::optional<std::vector<std::string>> take_input();  // the client's next message to the task that runs
+  bool is_seen() const;  // the client of the last task is attached, so it sees what is shown
+  std::optional<std::vector<std::string>> take_input();  // the client's next message to the running task
   void set_cloudpickle(std::string version);  // before the first job
-  bool ending() const { return ending_; }  // the supervisor said so, or is gone; any thread, without the leader token
-  // As ending(); once true the main thread runs no task any more: none starts, and nothing interrupts it.
+  // The supervisor told the worker to end, or is gone; any thread, without the leader token.
+  bool ending() const { return ending_; }
+  // As ending(). Once true, the main thread runs no more tasks: none starts, and nothing interrupts it.
   bool runner_over();
   void tell_state(NamespaceState state);
   void tell_held();                       // a notebook holds this worker
-  void tell_loading(std::string module);  // empty: none
+  void tell_loading(std::string module);  // empty: no module
   ModulesAhead take_modules();
 
-  bool wanted() const { return wanted_; }  // any thread, without the leader token: a task waits, or the worker ends
-  bool modules_asked() const { return modules_asked_; }  // likewise: there is something for take_modules()
-  bool yield_asked() const { return yield_asked_; }  // likewise: somebody waits, and what runs said that it can be left
+  bool wanted() const { return wanted_; }  // a task waits, or the worker ends; any thread, without the leader token
+  bool modules_asked() const { return modules_asked_; }  // take_modules() has some; likewise
+  // A client waits, and the running loop said that it can be left; likewise.
+  bool yield_asked() const { return yield_asked_; }
   void remove_when_acknowledged(const TaskId& task, std::string file) { files_[task] = std::move(file); }
-  std::int64_t end_time_s() const { return end_time_s_; }  // of the job, unix; 0: not known. Any thread, without the token
+  // The job's, in unix time; 0: not known. Any thread, without the token.
+  std::int64_t end_time_s() const { return end_time_s_; }
 
   const std::shared_ptr<device::Devices>& devices() const { return devices_; }  // any thread
 
   const std::string& endpoint() const { return sockets_.endpoint(); }
   const PublicKey& key() const { return keys_.public_key; }
-  void forward_last_output();             // before it is destroyed: what atexit handlers printed
+  void forward_last_output();             // before destruction: forwards what atexit handlers printed
   void abandon_after_fork() { context_.abandon_after_fork(); }
 
  private:
@@ -106,7 +112,7 @@ class WorkerEngine final : public transport::Engine {
     std::vector<ObjectId> objects{};
     std::shared_ptr<transport::Message> frames{};
     std::int64_t received_ns = 0;
-    std::string kept_in{};  // of a detached task: its folder
+    std::string kept_in{};  // folder of a detached task
   };
   struct DataMessage {  // one message of an admitted, attached client
     SessionId session;
@@ -117,7 +123,7 @@ class WorkerEngine final : public transport::Engine {
   WorkerEngine(EngineSetup setup, RunPage page);
   Result<void> bind();
 
-  // turn's steps (worker_engine.cc)
+  // The steps of turn() (worker_engine.cc).
   void wait(int wake_fd, TimePoint until);
   void receive_messages();
   void forward_output(TimePoint now, bool to_the_end);
@@ -131,7 +137,7 @@ class WorkerEngine final : public transport::Engine {
   void nudge(TimePoint now);
   void tell_started();
 
-  // messages (data_messages.cc, object_messages.cc, supervisor_messages.cc)
+  // Messages (data_messages.cc, object_messages.cc, supervisor_messages.cc).
   void handle(transport::Received message);
   std::optional<SessionId> speaker(const transport::Received& message, const Result<protocol::Header>& header);
   void on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat, const std::string& route);
@@ -177,7 +183,7 @@ class WorkerEngine final : public transport::Engine {
   void end_if_idle();
   bool owes() const;
 
-  // what core/exec decided (task_actions.cc)
+  // The actions of core/exec (task_actions.cc).
   void tell_core(const exec::Event& event);
   void perform(const exec::KeepTask& action);
   void perform(const exec::StartTask& action);
@@ -218,27 +224,27 @@ class WorkerEngine final : public transport::Engine {
   FunctionStore functions_;
   std::unordered_map<TaskId, Payload> payloads_;
   std::unordered_map<TaskId, KeptOutcome> outcomes_;
-  std::unordered_map<TaskId, std::string> files_;      // of no use to anybody who has the outcome
-  std::set<TaskId> named_;                   // of pounced itself: their ends go there
-  UniqueFd named_log_;                       // of the one that runs
-  std::optional<Payload> arriving_;  // of the Task message being handled
+  std::unordered_map<TaskId, std::string> files_;      // no longer needed once the client has the outcome
+  std::set<TaskId> named_;                   // detached tasks: pounced hears of their ends
+  UniqueFd named_log_;                       // log of the running detached task
+  std::optional<Payload> arriving_;  // the Task message being handled
   std::optional<Job> job_;           // for the main thread to take
   std::int64_t running_received_ns_ = 0;
   std::optional<TaskId> started_untold_;
-  SessionId output_session_;  // whose task ran last: what threads print later goes there too
+  SessionId output_session_;  // session of the last task; threads that print later print to it too
   TaskId output_task_;
-  std::deque<std::vector<std::string>> inputs_;  // for it
+  std::deque<std::vector<std::string>> inputs_;  // for that task
 
-  bool more_ = false;      // a turn's budget was used up: do not sleep before the next
+  bool more_ = false;      // a turn's budget was used up: do not sleep before the next turn
   bool blocked_ = false;   // an outbox could not be emptied
-  TimePoint flushed_at_{};  // the outboxes
+  TimePoint flushed_at_{};  // last time the outboxes were flushed
   bool interrupt_sent_ = false;
   int nudges_left_ = 0;
   TimePoint nudge_at_ = TimePoint::max();
   std::atomic<bool> ending_ = false;
-  bool stays_ = false;   // asked to leave if idle, and not idle: not told yet
-  bool owing_ = false;   // then: for an outcome that is on its way
-  TimePoint outcome_at_{};  // when the last one was sent
+  bool stays_ = false;   // told to leave if idle, but not idle; the answer is not sent yet
+  bool owing_ = false;   // it stays because an outcome is on its way to its client
+  TimePoint outcome_at_{};  // when the last outcome was sent
   bool runner_over_ = false;
   std::atomic<bool> wanted_ = false, yield_asked_ = false, modules_asked_ = false;
   ModulesAhead modules_;

@@ -12,14 +12,15 @@
 namespace pounce::worker {
 namespace {
 
-// An eighth of what this job may use: kept warm it makes receiving six times cheaper (gotchas L1), and what is kept may
-// never be what the user's own code then lacks.
+// An eighth of the memory that this job may use. Memory kept warm makes receiving six times cheaper (gotchas L1), but
+// must never be what the user's own code then lacks.
 std::size_t memory_to_keep() {
   const auto machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return std::min(machine, memory::MemoryEvents::of_this_process().limit().value_or(machine)) / 8;
 }
 
-// Nobody else's, ignored where it is not handled: it ends a system call and says nothing.
+// SIGURG: no other part of the process uses it, and it is ignored where it is not handled. It only ends a system
+// call.
 constexpr int kNudge = SIGURG;
 
 void make_nudges_end_calls() {
@@ -36,7 +37,8 @@ Result<std::unique_ptr<WorkerHost>> WorkerHost::start(EngineSetup setup) {
   leave_termination_to_supervisor();
   setup.interrupt = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, SIGINT); };
   setup.nudge = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, kNudge); };
-  const BlockedSignals blocked;  // the threads made here take none: they belong to the main thread, where Python handles them
+  // The threads made here take no signals, which belong to the main thread, where Python handles them.
+  const BlockedSignals blocked;
   auto engine = WorkerEngine::start(std::move(setup));
   if (!engine) return failure(std::move(engine.error()));
   return std::unique_ptr<WorkerHost>(new WorkerHost(std::move(*engine)));
@@ -48,7 +50,7 @@ WorkerHost::WorkerHost(std::unique_ptr<WorkerEngine> engine) : engine_(std::move
 
 WorkerHost::~WorkerHost() {
   if (forked_)
-    static_cast<void>(engine_.release());  // the parent's: to close anything here would disturb it
+    static_cast<void>(engine_.release());  // the parent owns it: closing anything here would disturb the parent
   else
     leader_token_->hold([this] { engine_->forward_last_output(); });
 }
@@ -70,7 +72,7 @@ std::optional<Job> WorkerHost::next(const std::function<bool()>& pause, TimePoin
   return job;
 }
 
-// One that came just now has begun: the main thread's own affairs wait.
+// A job that has just come has begun, and the main thread's own work waits.
 std::optional<Job> WorkerHost::taken_or_away() {
   if (engine_->ending()) return std::nullopt;
   auto job = engine_->take_job();
@@ -85,9 +87,9 @@ bool WorkerHost::end_run(const TaskId& task, JobResult result) {
 }
 
 bool WorkerHost::cancel_asked(const TaskId& task) {
-  bool asked = false;
-  leader_token_->hold([&] { asked = engine_->cancel_asked(task); });
-  return asked;
+  bool requested = false;
+  leader_token_->hold([&] { requested = engine_->cancel_asked(task); });
+  return requested;
 }
 
 bool WorkerHost::over() {

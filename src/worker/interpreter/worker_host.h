@@ -1,7 +1,7 @@
-// What the Python binding talks to: the engine under its leader token. The main thread leads while it waits for work, so that a
-// task goes from the socket to Python without a hand-over between threads; the stand-by thread pumps while Python is
-// busy. In a forked child (a DataLoader's worker) everything is disarmed: the parent owns sockets and threads.
-// Thread: main, except where noted.
+// The interface to the Python binding: the engine under its leader token. The main thread leads while it waits for
+// work, so that a task goes from the socket to Python without a hand-over between threads. The stand-by thread pumps
+// while Python is busy. A forked child (a DataLoader's worker) uses nothing of it: the parent owns sockets and
+// threads. Thread: main, except where noted.
 #pragma once
 
 #include <atomic>
@@ -17,28 +17,30 @@ namespace pounce::worker {
 
 class WorkerHost {
  public:
-  // setup.interrupt is set here. Call on the main thread: it is the one that cancels interrupt.
+  // Sets setup.interrupt. Call it on the main thread, which is the thread that a cancel interrupts.
   static Result<std::unique_ptr<WorkerHost>> start(EngineSetup setup);
   ~WorkerHost();
 
-  // Blocks until there is a job (returned), `pause` says so, `until` has come, or the worker ends (nullopt; see ending()).
-  // When `until` has come the runner is not ready any more: no task starts before the next call.
+  // Blocks until there is a job (returned), `pause` returns true, `until` has come, or the worker ends (nullopt; see
+  // ending()). When `until` has come the runner is no longer ready: no task starts before the next call.
   std::optional<Job> next(const std::function<bool()>& pause, TimePoint until);
-  // Sends the result; true when a SIGINT was sent to this thread while the job ran. No further one can come for it.
+  // Sends the result. True when a SIGINT was sent to this thread while the job ran. No further one comes for it.
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task);
   bool interrupt_sent();
   bool show(const std::vector<SharedBytes>& message);  // any thread
-  // Blocks until the client says something to the task that runs; nullopt: interrupted, or the worker ends.
+  // Blocks until the client sends a message to the running task; nullopt: interrupted, or the worker ends.
   std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
-  // The same at the worker's end, for an answer to what was shown; nullopt also: nobody is there, or `until` has come.
+  // The same at the worker's end, for an answer to what was shown. nullopt also if no client is attached or `until`
+  // has come.
   std::optional<std::vector<std::string>> answer(TimePoint until, const std::function<bool()>& interrupted);
-  bool over();  // main thread, between two tasks: the same, and if so none begins any more and no SIGINT comes
+  bool over();  // main thread, between two tasks: as ending(); once true, no task begins and no SIGINT comes
   bool wanted() const { return engine_->wanted(); }  // any thread, at once: a task waits, or the worker ends
   bool ending() const { return engine_->ending(); }  // likewise: the worker ends
-  bool yield_asked() const { return engine_->yield_asked(); }  // likewise: somebody waits, and the loop that runs can be left
+  // Likewise: a client waits, and the running loop can be left.
+  bool yield_asked() const { return engine_->yield_asked(); }
   void tell_state(NamespaceState state);             // any thread
-  const std::shared_ptr<device::Devices>& devices() const { return engine_->devices(); }  // any thread: it does not change
+  const std::shared_ptr<device::Devices>& devices() const { return engine_->devices(); }  // any thread: constant
   const std::string& endpoint() const { return engine_->endpoint(); }       // any thread: it does not change
   std::int64_t end_time_s() const { return engine_->end_time_s(); }  // any thread
   void remove_when_acknowledged(const TaskId& task, std::string file);
@@ -46,7 +48,8 @@ class WorkerHost {
   void tell_loading(std::string module);             // any thread
   bool modules_asked() const { return engine_->modules_asked(); }  // any thread
   ModulesAhead take_modules();
-  std::optional<Job> away();  // main thread, between two tasks: the runner is not ready any more; a job that came just now
+  // Main thread, between two tasks: the runner is no longer ready; returns a job that has just come.
+  std::optional<Job> away();
   void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child
   bool forked() const { return forked_; }

@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 3s;           // for a welcome, and for the control channel
-constexpr int kSilentBeats = 4;          // heartbeats of the daemon missed before it is looked for
+constexpr auto kPatience = 3s;           // limit for a welcome, and for the control channel
+constexpr int kSilentBeats = 4;          // missed heartbeats of the daemon before the line counts as lost
 constexpr std::size_t kUnsentMessages = 64;
 
 control::Manner manner(const SupervisorOptions& options) {
@@ -97,8 +97,8 @@ void DaemonLink::try_again() {
   proofs_.start([this] { return successor_.find(); }, [this](const Result<std::string>& found) { try_again_with(found); });
 }
 
-// A file that is unreadable, half-written or not to be believed tells nothing: what we knew stays, and the next attempt
-// looks again.
+// An endpoint file that is unreadable, half-written or not trusted is ignored: the known address stays, and the next
+// attempt reads the file again.
 void DaemonLink::try_again_with(const Result<std::string>& statement) {
   if (!statement && is_worth_a_line(failures_)) spdlog::warn("no other pounced is believed: {}", statement.error().text);
   const auto file = statement ? protocol::decode_endpoint_file(*statement) : failure(statement.error());
@@ -106,7 +106,8 @@ void DaemonLink::try_again_with(const Result<std::string>& statement) {
   connect(address.value_or(connection_.address()));
 }
 
-// Watches the socket there is now, and the clock for what is due; a send may have swallowed what its descriptors tell.
+// Watches the current socket and the next deadline. After a send the descriptors may be stale, so service() runs at
+// once.
 void DaemonLink::wait_for_change() {
   if (watched_ != connection_.socket()) {
     watched_ = connection_.socket();

@@ -1,6 +1,6 @@
-// The supervisor's line to pounced (src/control), on its loop: proofs are made beside it, and when the line is lost, its
-// successor is looked for (successor.h), and the same again, for as long as the job lives. Running work does not notice.
-// Thread: loop.
+// The supervisor's line to pounced (src/control), on its loop. Proofs are made beside the loop. When the line is
+// lost, the link looks for pounced's successor (successor.h) and repeats this for as long as the job lives. Running
+// work does not notice. Thread: loop.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,8 @@ namespace pounce::worker {
 class DaemonLink {
  public:
   struct Callbacks {
-    std::function<void()> connected;                       // the control channel is open: say who you are
-    std::function<void(const protocol::Header&)> message;  // beats too, which are answered already
+    std::function<void()> connected;                       // the control channel is open: send WorkerUp
+    std::function<void(const protocol::Header&)> message;  // beats too; the link has already answered them
   };
 
   DaemonLink(transport::EventLoop& loop, const SupervisorOptions& options, Callbacks callbacks);
@@ -30,7 +30,7 @@ class DaemonLink {
 
   void open();
   bool connected() const { return connection_.open(); }
-  // Lost while there is no line: what matters is said again in connected().
+  // A message is lost while there is no line; connected() sends again what matters.
   void send(const protocol::Header& header);
   std::chrono::milliseconds heartbeat() const { return connection_.heartbeat(); }
 
@@ -48,12 +48,12 @@ class DaemonLink {
   const Callbacks callbacks_;
   const KeyPair keys_;
   transport::Context context_;
-  Successor successor_;  // used by the proofs' helper, which is joined before it goes
+  Successor successor_;  // used by the helper thread of proofs_, which is joined before this is destroyed
   ProofMaker proofs_;
   control::ControlConnection connection_;
 
   int failures_ = 0;
-  std::uint32_t watched_ = 0;  // connection_.socket() that the watches are of
+  std::uint32_t watched_ = 0;  // the connection_.socket() that is watched
   transport::EventLoop::WatchId messages_ = 0, links_ = 0, due_ = 0, retry_ = 0;
 };
 

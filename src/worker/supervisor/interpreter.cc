@@ -29,8 +29,9 @@ Environment environment_for(const InterpreterPlan& plan) {
   environment["POUNCE_NODE"] = plan.node;
   environment["POUNCE_DEVICES"] = plan.devices;
   environment["POUNCE_STATE"] = plan.state;
-  environment["PYTHONSAFEPATH"] = "1";    // a pounce.py in the notebook's directory is not us; the interpreter takes it out again
-  environment["PYTHONUNBUFFERED"] = "1";  // output comes live, that of user code's own children too
+  // A pounce.py in the notebook's directory must not hide ours; the interpreter removes this again.
+  environment["PYTHONSAFEPATH"] = "1";
+  environment["PYTHONUNBUFFERED"] = "1";  // live output, also of user code's own children
   return environment;
 }
 
@@ -51,7 +52,7 @@ Result<std::unique_ptr<Interpreter>> Interpreter::start(const InterpreterPlan& p
   program.descriptors = {{STDOUT_FILENO, output->writer.get()}, {STDERR_FILENO, errors->writer.get()},
                          {3, sockets->writer.get()}, {4, output->reader.get()}, {5, errors->reader.get()},
                          {6, plan.log_fd}, {7, page_fd->get()}};
-  program.standing = Standing::kOwnGroup;  // signals meant for the supervisor's group do not reach user code
+  program.standing = Standing::kOwnGroup;  // signals for the supervisor's group do not reach user code
   program.death_signal = SIGKILL;          // no interpreter outlives its supervisor
   program.before_exec = [&plan](pid_t pid) -> Result<void> {
     if (::prlimit(pid, RLIMIT_CORE, &plan.core_limit, nullptr) != 0) return no_interpreter("the core file's limit");

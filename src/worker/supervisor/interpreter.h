@@ -1,6 +1,7 @@
-// One run of the user's interpreter: started with a socketpair to us, with pipes as its output and a page that outlives
-// it. We keep the pipes' read ends too, so that what it said last is not lost with it. Thread: the supervisor's loop
-// (the child must be started by the thread that lives as long as the supervisor: the kernel ends it with that thread).
+// One run of the user's interpreter, started with a socketpair to the supervisor, with pipes as its output and with a
+// page that outlives it. The supervisor keeps the pipes' read ends too, so that the last output is not lost with the
+// interpreter. Thread: the supervisor's loop (a thread that lives as long as the supervisor must start the child: the
+// kernel ends the child with that thread).
 #pragma once
 
 #include <sys/resource.h>
@@ -25,7 +26,7 @@ struct InterpreterPlan {
   int log_fd = 1;
   std::string interface{}, ports{};  // where it listens; empty: facing the daemon, any
   rlimit core_limit{};               // the user's own, which the supervisor set to 0 for itself
-  std::string state{};               // pounced's own state folder, as its machine names it; empty: no other machine has it
+  std::string state{};  // pounced's own state folder, as its machine names it; empty: no other machine has it
 };
 
 class Interpreter {
@@ -36,7 +37,7 @@ class Interpreter {
   pid_t pid() const { return pid_; }
   RecordSocket& socket() { return socket_; }
   const RunPage& page() const { return page_; }
-  // What is left in its output pipes; call when it is dead.
+  // Reads the rest of its output pipes. Call it when the interpreter is dead.
   std::string last_words();
 
  private:

@@ -8,8 +8,8 @@
 namespace pounce::worker {
 namespace {
 
-// PMI_*, PMIX_*, OMPI_*: a library that finds them believes that it was started by srun or mpirun. SLURM_CONF goes too:
-// a pounce.Client inside a task finds Slurm as any program on the node does.
+// A library that finds PMI_*, PMIX_* or OMPI_* believes that srun or mpirun started it. SLURM_CONF is hidden too: a
+// pounce.Client inside a task finds Slurm as any program on the node does.
 constexpr std::array<std::string_view, 10> kHidden = {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
                                                       "POUNCE_", "PMI_",   "PMIX_",   "OMPI_", "PMI2_"};
 

@@ -1,6 +1,6 @@
-// The environment on both sides of the interpreter's start: what the batch system says about the job, and what user code
-// may see of it. User code sees no SLURM_* (Lightning and others act on them) and nothing of ours.
-// Thread: any.
+// The environment on both sides of the interpreter's start: what the batch system says about the job, and what user
+// code may see of it. User code sees no SLURM_* (Lightning and others act on them) and no variable of pounce. Thread:
+// any.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace pounce::worker {
 
 JobFacts job_facts(const Environment& environment, const std::string& stand_in, const std::string& host_name);
-// Without the batch system's, the launchers' and our own variables. CUDA_VISIBLE_DEVICES and the like stay.
+// Removes the variables of the batch system, of launchers and of pounce. CUDA_VISIBLE_DEVICES and the like stay.
 Environment for_user_code(const Environment& environment);
 
 }  // namespace pounce::worker

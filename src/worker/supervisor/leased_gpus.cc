@@ -23,7 +23,7 @@ std::string setting(const Environment& environment, const std::string& name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
-// "0,2"; nothing: it is something else.
+// "0,2"; nullopt: the text is not a list of numbers.
 std::optional<Numbers> numbers_of(std::string_view list) {
   Numbers numbers;
   while (!list.empty()) {
@@ -76,9 +76,9 @@ Result<void> same_gpus(const std::optional<device::GpuMeter::Uuids>& uuids, bool
   if (!uuids) return {};
   const auto nameless = [](const std::string& uuid) { return uuid.empty(); };
   const auto slice = [](const std::string& uuid) { return uuid.starts_with("MIG-"); };
-  if (std::ranges::any_of(uuids->own, nameless) || std::ranges::any_of(uuids->asked, nameless)) return {};
-  if (!listed && std::ranges::any_of(uuids->own, slice)) return {};  // of all that there are the driver names no slices
-  return device::only_leased(uuids->asked, uuids->own);
+  if (std::ranges::any_of(uuids->own, nameless) || std::ranges::any_of(uuids->queried, nameless)) return {};
+  if (!listed && std::ranges::any_of(uuids->own, slice)) return {};  // a list of all GPUs names no slices
+  return device::only_leased(uuids->queried, uuids->own);
 }
 
 std::vector<model::GpuRow> gpu_rows(const std::vector<device::DeviceFacts>& facts, const std::vector<device::GpuFailure>& failures) {

@@ -48,7 +48,7 @@ milliseconds cpu_time(const char* stat, long ticks_per_second) {
 }
 
 Memory memory(const char* status) {
-  // Pages of files are the kernel's to drop; what they add to a process's own peak is small.
+  // Pages of files are not counted, since the kernel can drop them. They add little to a process's own peak.
   return {number_after(status, "RssAnon:") + number_after(status, "RssShmem:"), number_after(status, "VmHWM:")};
 }
 

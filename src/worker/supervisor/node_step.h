@@ -1,5 +1,5 @@
-// The step of a job that serves with the workers of one of its further nodes: this program again, started there by Slurm's
-// own step launcher. Pure. Thread: any.
+// The step of a job that serves the workers of one further node. Slurm's own step launcher starts this program there
+// again. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@
 namespace pounce::worker {
 namespace {
 
-// The parent of a process and whether it still runs, from /proc/<pid>/stat: "pid (name) S ppid ...", where the name may
-// hold anything, brackets included.
+// Reads a process's parent, and whether it still runs, from /proc/<pid>/stat: "pid (name) S ppid ...". The name may
+// contain any character, also parentheses.
 bool parse_stat(pid_t pid, pid_t& parent, bool& running) {
   const std::string path = "/proc/" + std::to_string(pid) + "/stat";
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);

@@ -1,5 +1,5 @@
-// Every process that descends from this one. The supervisor is their reaper (PR_SET_CHILD_SUBREAPER): those that fork
-// twice and those that make their own session stay below it. Thread: any.
+// Every process that descends from this one. The supervisor is their reaper (PR_SET_CHILD_SUBREAPER), so processes
+// that fork twice or make their own session stay below it. Thread: any.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,8 @@
 namespace pounce::worker {
 
 std::vector<pid_t> descendants_of(pid_t root);
-// Sends `signal` to all of them; how many there were. Call again until 0: new ones may be made meanwhile.
+// Sends `signal` to all of them and returns their number. Call it until it returns 0, since new ones may start
+// meanwhile.
 std::size_t signal_descendants(pid_t root, int signal);
 
 }  // namespace pounce::worker

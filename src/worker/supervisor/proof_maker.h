@@ -1,5 +1,5 @@
-// Makes HELLO proofs beside the loop: libmunge blocks on its socket for up to seconds. One request at a time; a newer one
-// makes the older's answer void. Thread: loop; a short-lived helper per request, joined here.
+// Makes HELLO proofs beside the loop, since libmunge blocks on its socket for up to seconds. One request runs at a
+// time; the answer to a replaced request is dropped. Thread: loop; a short-lived helper per request, joined here.
 #pragma once
 
 #include <functional>

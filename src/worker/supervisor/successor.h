@@ -1,7 +1,7 @@
-// The daemon that comes after the one a worker knew: found by its endpoint file, and believed only when that is reached by
-// folders that nobody else may write (base/trusted_path.h) and sealed by this user: with a MUNGE credential of our own uid,
-// or with the key that this supervisor has held since its start. The one place where a worker believes in a new daemon.
-// Thread: any, one at a time; blocks on the file system and on munged.
+// Finds the pounced that replaced the known one. Its endpoint file is trusted only when no other user may write the
+// folders on its path (base/trusted_path.h) and when this user sealed it: with a MUNGE credential of our own uid, or
+// with the key that this supervisor has held since its start. No other code lets a worker trust a new daemon. Thread:
+// any, one at a time; blocks on the file system and on munged.
 #pragma once
 
 #include <optional>
@@ -17,15 +17,16 @@ class Successor {
  public:
   explicit Successor(const SupervisorOptions& options);
 
-  // The file's statement. An error tells why nobody is believed: then the daemon that we knew is the only one.
+  // Returns the file's statement. An error says why the file is not trusted; the known daemon then stays the only
+  // one.
   Result<std::string> find();
 
  private:
   Result<void> check_seal(std::string_view statement, std::string_view seal) const;
 
   const std::string endpoint_file_, munge_socket_;
-  std::optional<SecretKey> key_;  // of those that prove themselves by a key file
-  std::string believed_;          // the file as it was then: munged is not asked again
+  std::optional<SecretKey> key_;  // set where daemons prove themselves by a key file
+  std::string believed_;  // the file when it was last verified, so that an unchanged file costs no call to munged
 };
 
 }  // namespace pounce::worker

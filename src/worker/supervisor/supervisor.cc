@@ -19,18 +19,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kOrderlyEnd = 3s;    // for the task's KeyboardInterrupt handlers and the interpreter's atexit
-constexpr auto kAfterTerm = 2s;     // both together well under Slurm's KillWait
-constexpr auto kAfterKill = 200ms;  // and again, for what was forked meanwhile
+constexpr auto kAfterTerm = 2s;     // kOrderlyEnd and kAfterTerm together are well under Slurm's KillWait
+constexpr auto kAfterKill = 200ms;  // between further SIGKILLs, for processes that were forked meanwhile
 
-// A requeued job is another run of the same lease: its interpreters come after those of the run before, or a client that
-// did not hear of the requeue would take the new one for the dead one that it knows.
+// A requeued job is another run of the same lease. Its epochs continue above those of the run before; else a client
+// that did not hear of the requeue would take the new interpreter for the dead one that it knows.
 constexpr std::uint32_t kEpochsOfOneRun = 1'000'000;
 
 void pass_over(int) {}
 
 UniqueFd open_signals() {
-  // libmunge writes to a munged that may have hung up, and we into files, which `ulimit -f` may bound. A handler, since SIG_IGN
-  // would be inherited by the interpreter.
+  // libmunge writes to a munged that may have hung up, and we write to files that `ulimit -f` may limit. This is a
+  // handler because the interpreter would inherit SIG_IGN.
   struct sigaction action {};
   action.sa_handler = pass_over;
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::sigaction(signal, &action, nullptr);
@@ -69,7 +69,8 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
     end_unfit(*options_.unfit);
   else
     start_interpreter();
-  // From here on there are keys in memory: no core file, no debugger. Only now, since /proc/self closes with it.
+  // From here on there are keys in memory, so core files and debuggers are off. It cannot be earlier: /proc/self
+  // closes with it.
   ::prctl(PR_SET_DUMPABLE, 0);
   loop_.watch_fd(signals_.get(), [this] { on_signal(); });
   watch_gpus();
@@ -98,29 +99,32 @@ void Supervisor::on_connected() {
   up.pid = static_cast<std::uint32_t>(::getpid());
   for (const auto& [session, admit] : admitted_) up.clients.push_back(session);
   daemon_->send(up);
-  // Its answer is the first that the watchdog hears: an open channel alone shows nobody who lives.
+  // Its answer is the first message that the watchdog counts: an open channel alone does not prove that pounced
+  // lives.
   daemon_->send(protocol::Beat{false, Clock::now().time_since_epoch().count(), 0});
   told_gpus_ = {};
   tell_gpus();
   tell_deaths();
 }
 
-// Until a beat sent behind them is answered: a death may come before the line stands, or as the last thing we say.
+// Sends the deaths again on each connection until a beat sent behind them is answered. A death may come before the
+// line is open, or be the last message.
 void Supervisor::tell_deaths() {
-  if (untold_.empty() || !daemon_ || !daemon_->connected()) return;  // no line yet where the first could not start
+  // No line exists yet if the first interpreter could not start.
+  if (untold_.empty() || !daemon_ || !daemon_->connected()) return;
   for (const auto& down : untold_) daemon_->send(down);
   ask_for_answer();
 }
 
-// pounced asks the batch system at once why the job ends; else it would notice our silence only.
+// Makes pounced ask the batch system at once why the job ends. Otherwise it would only notice the silence.
 void Supervisor::say_farewell() {
-  if (!daemon_ || !daemon_->connected()) return;  // no process for the first interpreter: there is no line yet
+  if (!daemon_ || !daemon_->connected()) return;  // no line exists yet if the first interpreter could not start
   farewell_under_way_ = true;
   tell_running();
   ask_for_answer();
 }
 
-// Answered: what was sent before it has arrived.
+// Sends a beat. Its answer says that everything sent before it has arrived.
 void Supervisor::ask_for_answer() {
   told_ns_ = Clock::now().time_since_epoch().count();
   daemon_->send(protocol::Beat{false, told_ns_, 0});
@@ -146,7 +150,8 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   } else if (const auto* yield = std::get_if<protocol::YieldSteps>(&header)) {
     if (interpreter_) interpreter_->socket().send(*yield);
   } else if (const auto* run = std::get_if<protocol::RunDetached>(&header)) {
-    if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);  // else pounced hears of the death
+    // Another epoch: pounced is told of the death.
+    if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);
   } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {
     over->only_if_idle ? end_if_idle(over->cause) : end(messages::sentence(over->cause));
   } else if (const auto* refused = std::get_if<protocol::Refused>(&header)) {
@@ -169,7 +174,7 @@ void Supervisor::tell_running() {
   const device::GpuUse gpu = gpu_meter_.used();
   const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),    used.memory_mib,
                               gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib, held_};
-  const std::uint32_t running = leaving_ ? 0 : running_;  // what it said before its answer may be over
+  const std::uint32_t running = leaving_ ? 0 : running_;  // the count may be from before its answer
   daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_, loading_});
 }
 
@@ -177,7 +182,7 @@ void Supervisor::check_watchdog() {
   const TimePoint now = Clock::now();
   if (now >= watchdog_.deadline()) return end("neither pounced nor any client was heard");
   note_task();
-  // Looks again before the deadline too: a task that ends brings it closer.
+  // Checks before the deadline too, because a task that ends brings the deadline closer.
   loop_.at(std::min(watchdog_.deadline(), now + 1s), [this] { check_watchdog(); });
 }
 
@@ -190,7 +195,7 @@ void Supervisor::on_signal() {
     } else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT || info.ssi_signo == SIGHUP) {
       end("the batch system ends the job (signal " + std::to_string(info.ssi_signo) + ")");
     } else {
-      // Slurm's warning of the walltime or of a preemption. Never passed on as a signal: libraries requeue jobs on it.
+      // Slurm warns of the walltime or of a preemption. The signal is never passed on: libraries requeue jobs on it.
       spdlog::info("lease={} warned by the batch system (signal {})", options_.lease.hex(), info.ssi_signo);
       ++warnings_;
       tell_running();
@@ -211,7 +216,7 @@ void Supervisor::end(const std::string& why) {
   stop_if_alone();
 }
 
-// One that saves has the longer time, and after it as much as any other for its atexit.
+// An interpreter that saves its variables gets the longer time, and then the usual time for its atexit.
 void Supervisor::wait_for_orderly_end() {
   const TimePoint now = Clock::now();
   if (state_ == NamespaceState::kSaving) orderly_until_ = std::min<TimePoint>(now + kOrderlyEnd, leave_by_);
@@ -219,7 +224,8 @@ void Supervisor::wait_for_orderly_end() {
   loop_.at(std::min<TimePoint>(orderly_until_, now + 1s), [this] { wait_for_orderly_end(); });
 }
 
-// Only the interpreter knows what has arrived. It leaves, or it tells of a task, which pounced then hears of (on_activity).
+// Only the interpreter knows which tasks have arrived. It leaves, or it reports a task, which the supervisor passes
+// on to pounced (on_activity).
 void Supervisor::end_if_idle(const Cause& why) {
   if (ending_ || leaving_) return;
   leaving_ = why;

@@ -1,6 +1,6 @@
-// The first process of the job, or one of its worker group: keeps one interpreter alive, tells the daemon what becomes of
-// it, passes on whom it may serve, and ends the whole process tree when the job's time is over. It is not on the data
-// path. Thread: loop.
+// The first process of the job, or one of its worker group. It keeps one interpreter alive, reports its state to the
+// daemon, passes on which clients it may serve, and ends the whole process tree when the job's time is over. It is
+// not on the data path. Thread: loop.
 #pragma once
 
 #include <sys/resource.h>
@@ -26,14 +26,14 @@ namespace pounce::worker {
 
 class Supervisor {
  public:
-  // Starts the interpreter before anything else: that is what takes time.
+  // Starts the interpreter first, since that takes the most time.
   Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit);
   ~Supervisor();
 
   SupervisorEnd run();  // until there is nothing left to do
 
  private:
-  // starting and dying interpreters (supervisor_interpreter.cc)
+  // The start and death of interpreters (supervisor_interpreter.cc).
   void start_interpreter();
   void on_no_interpreter(const Error& why);
   void watch_interpreter();
@@ -49,7 +49,7 @@ class Supervisor {
   std::string unlogged_words() const;
   std::string log_tail() const;
 
-  // its GPUs (supervisor_gpus.cc)
+  // Its GPUs (supervisor_gpus.cc).
   void watch_gpus();
   void on_gpu_news();
   void announce_if_leased();
@@ -57,7 +57,7 @@ class Supervisor {
   void tell_gpus();
   void end_unfit(const Error& why);
 
-  // the daemon (supervisor.cc)
+  // The daemon (supervisor.cc).
   void on_connected();
   void tell_deaths();
   void say_farewell();
@@ -68,7 +68,7 @@ class Supervisor {
   void check_watchdog();
   void forget_client(const SessionId& session);
 
-  // signals and the end (supervisor.cc)
+  // Signals and the end (supervisor.cc).
   void on_signal();
   void end(const std::string& why);
   void end_if_idle(const Cause& why);
@@ -90,11 +90,11 @@ class Supervisor {
   bool ready_ = false;
   protocol::InterpreterUp up_;     // of the running interpreter, for re-announcements
   std::uint32_t running_ = 0, warnings_ = 0;
-  NamespaceState state_ = NamespaceState::kSaved;  // of the running interpreter
-  std::string loading_;                            // likewise: the module that it loads
-  bool held_ = false;              // by a notebook: this interpreter, or one before it
-  int early_deaths_ = 0;           // in a row, before it was ready
-  std::map<SessionId, protocol::Admit> admitted_;  // told again to the next interpreter
+  NamespaceState state_ = NamespaceState::kSaved;  // the running interpreter's
+  std::string loading_;                            // the module that the running interpreter loads; empty: none
+  bool held_ = false;              // a notebook holds this interpreter, or held one before it
+  int early_deaths_ = 0;           // interpreters in a row that died before they were ready
+  std::map<SessionId, protocol::Admit> admitted_;  // sent again to the next interpreter
   protocol::Walltime walltime_;                    // likewise
 
   UniqueFd signals_;
@@ -102,18 +102,18 @@ class Supervisor {
   Watchdog watchdog_;
   Meter meter_;
   device::GpuMeter gpu_meter_;
-  protocol::WorkerGpus told_gpus_;  // on this connection
+  protocol::WorkerGpus told_gpus_;  // what this connection has sent
   std::optional<Error> unfit_;      // why its GPUs cannot be used
   struct Unannounced {
     Epoch epoch;
     bool listed;  // it has a list of GPUs
   };
-  std::optional<Unannounced> unannounced_;  // the interpreter is ready, and which GPUs it sees is not known yet
+  std::optional<Unannounced> unannounced_;  // set while the interpreter is ready and its GPUs are not known yet
   bool farewell_under_way_ = false;
   std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed
-  std::int64_t told_ns_ = 0;                       // of the beat sent behind them: its answer confirms them
+  std::int64_t told_ns_ = 0;                       // time of the beat sent behind them; its answer confirms them
 
-  std::optional<Cause> leaving_;  // the interpreter was asked to end if it is idle, and why; it has not said that it stays
+  std::optional<Cause> leaving_;  // why the interpreter was told to end if idle; cleared when it says that it stays
   bool ending_ = false;
   TimePoint orderly_until_{}, leave_by_{};
   int end_steps_ = 0;

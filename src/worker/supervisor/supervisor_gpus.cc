@@ -1,5 +1,6 @@
-// What a supervisor does about its worker's GPUs: tells of them, lets nobody have others than the lease's, and ends when one
-// has failed. Their driver is asked on the meter's thread; where it does not answer, nothing is known, and nothing is held up.
+// How a supervisor treats its worker's GPUs: it reports them, admits no client to an interpreter that sees other GPUs
+// than the lease's, and ends when one has failed. The meter's thread calls the driver; a driver that does not answer
+// delays nothing, and its GPUs stay unknown.
 #include <signal.h>
 
 #include "base/log.h"
@@ -13,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kDriverAnswers = 3s;   // to which GPUs an interpreter sees, where its list is not ours
-constexpr auto kDiesOfKill = 2s;      // what hangs in the driver of a failed GPU does not die
-constexpr int kKilled = SIGKILL;      // the wait status of what a signal ended
+constexpr auto kDriverAnswers = 3s;   // limit for the driver to say which GPUs another list names
+constexpr auto kDiesOfKill = 2s;      // a process that hangs in the driver of a failed GPU does not die
+constexpr int kKilled = SIGKILL;      // the wait status of a process that SIGKILL ended
 
 }  // namespace
 
@@ -28,7 +29,7 @@ void Supervisor::watch_gpus() {
 }
 
 void Supervisor::on_gpu_news() {
-  tell_gpus();  // of a failed one before the death: pounced asks for the next lease elsewhere
+  tell_gpus();  // a failed GPU is reported before the death: pounced asks for the next lease elsewhere
   if (const auto failures = gpu_meter_.failures(); !failures.empty()) {
     Error why = failures.front().error;
     why.context["visible"] = failures.front().name;
@@ -40,7 +41,8 @@ void Supervisor::on_gpu_news() {
   }
 }
 
-// The same list is the same GPUs; with another one nobody is let in before the driver has said which they are.
+// The same list means the same GPUs. With another list no client is admitted before the driver has said which GPUs it
+// names.
 void Supervisor::announce_if_leased() {
   const auto visible = facts_.visible_gpus.empty() ? std::nullopt : visible_to(interpreter_->pid());
   if (!visible || visible->list == facts_.visible_gpus) return announce();
@@ -53,7 +55,7 @@ void Supervisor::announce_if_leased() {
   });
 }
 
-// Twice the same: the interpreter may be writing it.
+// Reads the page twice, since the interpreter may be writing it.
 void Supervisor::note_task() {
   if (facts_.visible_gpus.empty()) return;
   std::optional<TaskId> running;
@@ -72,7 +74,7 @@ void Supervisor::tell_gpus() {
   told_gpus_ = std::move(gpus);
 }
 
-// Nobody can use these GPUs, the next interpreter neither.
+// Ends the worker: no interpreter can use these GPUs.
 void Supervisor::end_unfit(const Error& why) {
   if (ending_ || unfit_) return;
   spdlog::error("lease={} {}", options_.lease.hex(), why.text);

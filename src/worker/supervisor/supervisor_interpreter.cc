@@ -1,4 +1,4 @@
-// How a supervisor's interpreters come and go.
+// The start, life and death of a supervisor's interpreters.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -20,13 +20,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kEarlyDeaths = 3;           // in a row: this interpreter cannot start here at all
+constexpr int kEarlyDeaths = 3;           // in a row: the interpreter cannot start here at all
 constexpr auto kOwnTerm = 300ms;          // Slurm's TERM reaches the interpreter and us in any order
 constexpr int kHelperTries = 50;
 constexpr std::chrono::microseconds kHelperPause = 2ms;  // a killed process needs a moment
 constexpr std::size_t kTailBytes = 16 * 1024;
-constexpr int kCannotRun = W_EXITCODE(127, 0);  // as a shell says it
-constexpr char kKilledFirst[] = "300";    // oom_score_adj: the kernel shall take the interpreter, not us
+constexpr int kCannotRun = W_EXITCODE(127, 0);  // as a shell reports it
+constexpr char kKilledFirst[] = "300";    // oom_score_adj: the kernel must kill the interpreter before us
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void Supervisor::start_interpreter() {
   if (walltime_.end_time_s > 0) interpreter_->socket().send(walltime_);
 }
 
-// The next try would fare the same: the lease is told, and ends.
+// The next try would fail in the same way, so the death is reported and the worker ends.
 void Supervisor::on_no_interpreter(const Error& why) {
   spdlog::error("lease={} {}", options_.lease.hex(), why.text);
   Death death{};
@@ -78,7 +78,7 @@ void Supervisor::on_interpreter_message() {
       daemon_->send(protocol::DetachedEnded{options_.lease, options_.worker, epoch_, ended->task, ended->ok, ended->digest,
                                          ended->error});
   }
-  if (!socket.open()) loop_.unwatch(interpreter_watch_);  // SIGCHLD tells the rest
+  if (!socket.open()) loop_.unwatch(interpreter_watch_);  // SIGCHLD follows
 }
 
 void Supervisor::on_ready(const protocol::Ready& ready) {
@@ -100,21 +100,22 @@ void Supervisor::on_activity(const protocol::Activity& activity) {
   const bool other_state = std::exchange(state_, activity.state) != activity.state;
   const bool held_now = activity.held && !std::exchange(held_, held_ || activity.held);
   const bool other_module = std::exchange(loading_, activity.loading) != activity.loading;
-  const bool works = running_ > 0 && state_ != NamespaceState::kSaving;  // saving is no use of the GPU
+  const bool works = running_ > 0 && state_ != NamespaceState::kSaving;  // saving does not use the GPU
   watchdog_.set_busy(running_ > 0);
   meter_.set_busy(works, Clock::now());
   gpu_meter_.set_busy(works);
   note_task();
   if (activity.stays && std::exchange(leaving_, std::nullopt)) tell_running();
   const bool free_now = was_busy && running_ == 0;
-  if (free_now) meter_.look(::getpid(), Clock::now());  // the work that was just done counts, also if the lease ends before the next beat
-  if (free_now) tell_gpus();  // what the task did there
+  // The finished work counts even if the lease ends before the next beat.
+  if (free_now) meter_.look(::getpid(), Clock::now());
+  if (free_now) tell_gpus();  // the task's use of them
   if (free_now || other_state || other_module || held_now) tell_running();
   if (activity.client_seen_ms_ago >= 0)
     watchdog_.seen(Clock::now() - std::chrono::milliseconds(activity.client_seen_ms_ago));
 }
 
-// Also of orphans that came to us: nobody else waits for them.
+// Reaps orphans too: this process is their reaper.
 void Supervisor::reap() {
   while (const auto gone = ended_child(kAnyChild)) {
     if (!interpreter_ || gone->pid != interpreter_->pid()) continue;
@@ -147,14 +148,14 @@ void Supervisor::on_interpreter_death(int wait_status) {
   start_interpreter();
 }
 
-// What the dead one left running may hold GPU memory and ports that the next one needs.
+// Ends processes that the dead interpreter left, since they may hold GPU memory and ports that the next one needs.
 void Supervisor::end_helpers() {
   for (int tries = 0; tries < kHelperTries && signal_descendants(::getpid(), SIGKILL) > 0; ++tries)
     ::usleep(kHelperPause.count());
   reap();
 }
 
-// What was on its way to it never started, and may go elsewhere: only its page can say so.
+// Only the page can tell which tasks were on their way and never started; those may run elsewhere.
 void Supervisor::report_departure() {
   untold_.push_back({options_.lease, options_.worker, epoch_, departure_report(*leaving_, interpreter_->page().unacknowledged(), up_.key), false});
   tell_deaths();
@@ -177,7 +178,8 @@ void Supervisor::report_death(int wait_status, const std::string& words) {
   if (!restarting) end(why);
 }
 
-// Read from the pipe, and its reader died: before it had appended that to the log, or just after.
+// Output that was read from the pipe when its reader died: before the reader had appended it to the log, or just
+// after.
 std::string Supervisor::unlogged_words() const {
   const std::string_view words = interpreter_->page().unlogged();
   const std::string tail = log_reader_ ? log_tail() : std::string();

@@ -1,5 +1,5 @@
-// What pounced tells a supervisor on its command line, and what the batch system tells it in the environment. Nothing
-// here is secret. Values. Thread: any.
+// The options that pounced gives a supervisor on its command line, and the facts that the batch system puts into the
+// environment. They contain no secrets. Values. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,10 @@ namespace pounce::worker {
 
 struct SupervisorOptions {
   LeaseId lease;
-  WorkerIndex worker;    // this one of
+  WorkerIndex worker;    // this worker, one of `workers`
   std::uint32_t workers = 1, nodes = 1;
-  std::uint32_t node = 0;  // which of them this is, counted from the batch host
-  Epoch first_epoch;     // above those of a supervisor that died in this place
+  std::uint32_t node = 0;  // this node, one of `nodes`, counted from the batch host
+  Epoch first_epoch;     // above the epochs of a supervisor that died in this place
   std::string handshake;      // tcp://host:port
   PublicKey daemon_key;
   protocol::Proof proof = protocol::Proof::kMunge;
@@ -29,16 +29,17 @@ struct SupervisorOptions {
   std::chrono::seconds watchdog_idle{150}, watchdog_busy{900};
   std::chrono::seconds leave{60};        // from the order to end, for an interpreter that saves its variables
   std::string stand_in;                  // "CPU standing in", under the local launcher's stand_in_gpus
-  std::string interface, ports;          // where interpreters listen: "ib0", "50000-50999"; empty: facing pounced, any
+  std::string interface, ports;  // where interpreters listen: "ib0", "50000-50999"; empty: facing pounced, any port
   std::optional<Error> unfit;            // why the job's GPUs cannot be used
   std::vector<std::string> interpreter;  // argv prefix; "-m pounce._worker" is added
 };
 
-// From SLURM_JOB_ID, SLURM_RESTART_COUNT, SLURMD_NODENAME, SLURM_JOB_GPUS ...; zero and host name without them.
+// Read from SLURM_JOB_ID, SLURM_RESTART_COUNT, SLURMD_NODENAME, SLURM_JOB_GPUS ...; without them the values are zero
+// and the host name.
 struct JobFacts {
   std::uint32_t job = 0, restart = 0;
   std::string node, devices;
-  std::int64_t end_time_s = 0;  // SLURM_JOB_END_TIME, which a Slurm of 22.05 does not say yet; 0: not known
+  std::int64_t end_time_s = 0;  // SLURM_JOB_END_TIME, which Slurm 22.05 does not set; 0: not known
   std::string visible_gpus;  // CUDA_VISIBLE_DEVICES; empty under stand_in
 };
 

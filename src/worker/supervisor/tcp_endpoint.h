@@ -1,4 +1,4 @@
-// "tcp://10.0.0.1:5555" taken apart. Thread: any.
+// Parses "tcp://10.0.0.1:5555". Thread: any.
 #pragma once
 
 #include <string>

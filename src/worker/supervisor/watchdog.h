@@ -1,5 +1,5 @@
-// When nobody can be heard any more: neither the daemon nor any client. Then the job ends itself, so that a GPU is never
-// held for a user who is gone: soon when nothing runs, later when something does. Pure. Thread: the owner's.
+// Tells when neither the daemon nor any client has been heard for too long. The job then ends itself, so that a GPU
+// is never held for a user who is gone: soon when no task runs, later when one does. Pure. Thread: the owner's.
 #pragma once
 
 #include <algorithm>

@@ -15,8 +15,8 @@
 namespace pounce::worker {
 namespace {
 
-constexpr std::uint32_t kMostAccidents = 3;  // of one member: something is wrong with this node or this build
-// Epochs only grow: a supervisor has fewer interpreters than this, so its successor's are all above.
+constexpr std::uint32_t kMostAccidents = 3;  // of one member: this node or this build is faulty
+// Epochs only grow. A supervisor has fewer interpreters than this, so all its successor's epochs are above its own.
 constexpr std::uint32_t kEpochsEach = 1'000'000;
 
 sigset_t heeded() {
@@ -43,7 +43,7 @@ int WorkerGroup::run() {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   for (auto& [index, member] : members_) start(index, member);
-  while (anybody()) {
+  while (any_running()) {
     const timespec limit = until(next_deadline());
     const int signal = ::sigtimedwait(&set, nullptr, &limit);
     if (signal == SIGCHLD)
@@ -78,7 +78,7 @@ void WorkerGroup::pass_on(int signal) {
     if (member.pid > 0) ::kill(member.pid, signal);
 }
 
-// Also what supervisors that died have left to us.
+// Reaps orphans of dead supervisors too.
 void WorkerGroup::reap() {
   while (const auto gone = ended_child(kAnyChild)) {
     const auto found = std::ranges::find_if(members_, [&](const auto& entry) { return entry.second.pid == gone->pid; });
@@ -101,7 +101,7 @@ void WorkerGroup::ended(WorkerIndex index, Member& member, int wait_status) {
   give_up({index, false});
 }
 
-// What a dead supervisor's tasks had started holds GPU memory and ports that the next one needs.
+// Processes that a dead supervisor's tasks had started hold GPU memory and ports that the next one needs.
 void WorkerGroup::end_orphans() {
   std::set<pid_t> kept;
   for (const auto& [index, member] : members_) {
@@ -116,10 +116,10 @@ void WorkerGroup::end_orphans() {
 void WorkerGroup::bring_back(TimePoint now) {
   if (ending_) return;
   for (auto& [index, member] : members_)
-    if (now >= member.back_at && anybody()) start(index, member);
+    if (now >= member.back_at && any_running()) start(index, member);
 }
 
-bool WorkerGroup::anybody() const {
+bool WorkerGroup::any_running() const {
   return std::ranges::any_of(members_, [](const auto& entry) { return entry.second.pid > 0; });
 }
 

@@ -1,8 +1,8 @@
-// The first process of a job, or of its step on a further node, where a lease has several workers: starts a supervisor for
-// each, and for each further node the step with those of that node; passes the batch system's signals on to them and starts
-// one that is missing anew. Each supervisor has its own keys, interpreter and connection to pounced; this process has none
-// (docs/decisions/0005-a-group-of-supervisors.md, 0012-further-nodes-are-steps.md). Thread: the only one of its process, as
-// fork needs.
+// The first process of a job, or of its step on a further node, where a lease has several workers. It starts a
+// supervisor for each worker, and for each further node the step that serves that node's workers. It passes the batch
+// system's signals on to them and starts a missing one again. Each supervisor has its own keys, interpreter and
+// connection to pounced; this process has none (docs/decisions/0005-a-group-of-supervisors.md,
+// 0012-further-nodes-are-steps.md). Thread: the only one of its process, as fork needs.
 #pragma once
 
 #include <sys/types.h>
@@ -19,23 +19,25 @@
 
 namespace pounce::worker {
 
-// How a supervisor ends; every other exit status is an accident.
+// How a supervisor ends. Every other exit status is an accident.
 enum class SupervisorEnd : int {
-  kOver = 0,       // there is nothing to come back for
-  kLeftIdle = 75,  // it was asked to leave if idle, and was: it is missed if others of the lease were not
+  kOver = 0,       // it need not be started again
+  kLeftIdle = 75,  // it left because it was idle; it is needed again if others of the lease stay
 };
 
 class WorkerGroup {
  public:
-  // The process of that worker, or the step that begins with it: it serves with epochs from there on and ends as
+  // Starts the process of that worker, or the step that begins with it. Its epochs begin at `first`, and it ends as
   // SupervisorEnd says.
   using Start = std::function<Result<pid_t>(WorkerIndex worker, Epoch first)>;
 
-  // Those that are asked together leave within this time of each other (Supervisor's orderly end), and what they have to save.
+  // Workers that are told to leave together do so within this time of each other (Supervisor's orderly end), plus the
+  // time to save their variables.
   static constexpr std::chrono::milliseconds kLeaveTogether{10'000};
 
   WorkerGroup(const std::vector<WorkerIndex>& members, Start start, std::chrono::milliseconds leave_together = kLeaveTogether);
-  int run();  // until all have ended; its exit code, as SupervisorEnd has them, and 1 where a member is given up
+  // Until all have ended; the exit code is SupervisorEnd's, or 1 where a member is given up.
+  int run();
 
   struct GivenUp {
     WorkerIndex member;
@@ -45,9 +47,9 @@ class WorkerGroup {
 
  private:
   struct Member {
-    pid_t pid = 0;                             // 0: not here
+    pid_t pid = 0;                             // 0: not running
     std::uint32_t starts = 0, accidents = 0;
-    TimePoint back_at = TimePoint::max();      // left idle: started again then, if others are still here
+    TimePoint back_at = TimePoint::max();      // when one that left idle starts again, if others are still here
   };
 
   void start(WorkerIndex index, Member& member);
@@ -57,7 +59,7 @@ class WorkerGroup {
   void ended(WorkerIndex index, Member& member, int wait_status);
   void end_orphans();
   void bring_back(TimePoint now);
-  bool anybody() const;
+  bool any_running() const;
   TimePoint next_deadline() const;
 
   const Start start_;

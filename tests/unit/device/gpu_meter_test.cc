@@ -156,8 +156,8 @@ TEST(GpuMeterTest, TellsWhichGpusAnotherListNames) {
   const auto all = heard(meter, [&] { return meter.uuids(); });
 
   EXPECT_EQ(two.value().value().own, std::vector<std::string>{"GPU-first"});
-  EXPECT_EQ(two.value().value().asked, (std::vector<std::string>{"GPU-second", "GPU-first"}));
-  EXPECT_EQ(all.value().value().asked, (std::vector<std::string>{"GPU-first", "GPU-second"}));
+  EXPECT_EQ(two.value().value().queried, (std::vector<std::string>{"GPU-second", "GPU-first"}));
+  EXPECT_EQ(all.value().value().queried, (std::vector<std::string>{"GPU-first", "GPU-second"}));
 }
 
 TEST(GpuMeterTest, WithoutADriverAnswersThatNothingIsKnown) {

@@ -74,10 +74,10 @@ TEST_F(JournalTest, IsMadeAnewWhereSomebodyRemovesItWithTheLeasesThatAreOpen) {
   auto journal = Journal::open(path, {intent(1), submitted(1)});
   ASSERT_TRUE(journal);
   for (const JournalRecord& record : {intent(2), ended(1)}) ASSERT_TRUE(journal->append(record, true));
-  EXPECT_FALSE(journal->mend());
+  EXPECT_FALSE(journal->repair());
   ASSERT_EQ(::unlink(path.c_str()), 0);
 
-  EXPECT_TRUE(journal->mend());
+  EXPECT_TRUE(journal->repair());
 
   EXPECT_EQ(read_journal(path).records, std::vector{intent(2)});
   ASSERT_TRUE(journal->append(submitted(2), true));
@@ -109,7 +109,7 @@ TEST_F(JournalTest, AnotherDaemonsFileInItsPlaceStaysAsItIs) {
 
   EXPECT_TRUE(ours->append(intent(2), true));
 
-  EXPECT_FALSE(ours->mend());
+  EXPECT_FALSE(ours->repair());
   EXPECT_EQ(read_journal(path).records, std::vector{intent(9)});
 }
 

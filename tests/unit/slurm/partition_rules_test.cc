@@ -15,8 +15,8 @@ std::vector<PartitionRules> site() {
   return {open, lions, no_tabby, physics, staff};
 }
 
-std::string told(Refused about, const AskedOfPartition& asked) {
-  const auto error = partition_refusal(about, site(), asked);
+std::string told(Refused about, const PartitionRequest& request) {
+  const auto error = partition_refusal(about, site(), request);
   return error ? error->text : "";
 }
 

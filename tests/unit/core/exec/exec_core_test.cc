@@ -164,22 +164,22 @@ TEST_F(ExecTest, FailsATaskWhoseInputsAreNotHereAndKeepsThatOutcome) {
 TEST_F(ExecTest, CancelsAQueuedTaskWithoutTouchingTheRunningOne) {
   run(1);
   tell(TaskArrived{session(1), task(2)});
-  EXPECT_THAT(tell(CancelAsked{session(1), task(2)}), ElementsAre("fail cancelled 2", "active 1"));
+  EXPECT_THAT(tell(CancelRequested{session(1), task(2)}), ElementsAre("fail cancelled 2", "active 1"));
   EXPECT_FALSE(core.cancel_asked(task(1)));
 }
 
 TEST_F(ExecTest, CancelsATaskThatIsOnlyToBeCancelledInTheQueueUnlessItRuns) {
   run(1);
   tell(TaskArrived{session(1), task(2)});
-  EXPECT_THAT(tell(CancelAsked{session(1), task(2), 0s, true}), ElementsAre("fail cancelled 2", "active 1"));
-  EXPECT_THAT(tell(CancelAsked{session(1), task(1), 0s, true}), IsEmpty());
+  EXPECT_THAT(tell(CancelRequested{session(1), task(2), 0s, true}), ElementsAre("fail cancelled 2", "active 1"));
+  EXPECT_THAT(tell(CancelRequested{session(1), task(1), 0s, true}), IsEmpty());
   EXPECT_FALSE(core.cancel_asked(task(1)));
   EXPECT_EQ(core.next_deadline(), TimePoint::max());
 }
 
 TEST_F(ExecTest, InterruptsARunningTaskAndRemembersThatItWasAsked) {
   run(1);
-  EXPECT_THAT(tell(CancelAsked{session(1), task(1)}), ElementsAre("interrupt 1"));
+  EXPECT_THAT(tell(CancelRequested{session(1), task(1)}), ElementsAre("interrupt 1"));
   EXPECT_TRUE(core.cancel_asked(task(1)));
   EXPECT_THAT(tell(RunEnded{task(1)}), ElementsAre("outcome 1 to 1", "active 0"));
 }
@@ -187,7 +187,7 @@ TEST_F(ExecTest, InterruptsARunningTaskAndRemembersThatItWasAsked) {
 TEST_F(ExecTest, GivesUpACancelledTaskThatDoesNotStopWithinItsGrace) {
   run(1);
   EXPECT_EQ(core.next_deadline(), TimePoint::max());
-  tell(CancelAsked{session(1), task(1), 10s});
+  tell(CancelRequested{session(1), task(1), 10s});
   now += 10s - 1ms;
   EXPECT_THAT(tell(TimePassed{}), IsEmpty());
   now += 1ms;
@@ -197,15 +197,15 @@ TEST_F(ExecTest, GivesUpACancelledTaskThatDoesNotStopWithinItsGrace) {
 
 TEST_F(ExecTest, AnotherCancelInterruptsAgainAndTheShortestGraceHolds) {
   run(1);
-  tell(CancelAsked{session(1), task(1), 10s});
-  EXPECT_THAT(tell(CancelAsked{session(1), task(1), 1s}), ElementsAre("interrupt 1"));
-  tell(CancelAsked{session(1), task(1), 20s});
+  tell(CancelRequested{session(1), task(1), 10s});
+  EXPECT_THAT(tell(CancelRequested{session(1), task(1), 1s}), ElementsAre("interrupt 1"));
+  tell(CancelRequested{session(1), task(1), 20s});
   EXPECT_EQ(core.next_deadline(), now + 1s);
 }
 
 TEST_F(ExecTest, GivesNothingUpOnceACancelledTaskHasStopped) {
   run(1);
-  tell(CancelAsked{session(1), task(1), 10s});
+  tell(CancelRequested{session(1), task(1), 10s});
   tell(RunEnded{task(1)});
   run(2);
   now += 1h;
@@ -221,11 +221,11 @@ TEST_F(ExecTest, GivesUpTheTaskOfADismissedSessionToo) {
 
 TEST_F(ExecTest, DoesNotInterruptATaskThatHasEnded) {
   finish(1);
-  EXPECT_THAT(tell(CancelAsked{session(1), task(1)}), IsEmpty());
+  EXPECT_THAT(tell(CancelRequested{session(1), task(1)}), IsEmpty());
 }
 
 TEST_F(ExecTest, IgnoresACancelOfAnUnknownTask) {
-  EXPECT_THAT(tell(CancelAsked{session(1), task(7)}), IsEmpty());
+  EXPECT_THAT(tell(CancelRequested{session(1), task(7)}), IsEmpty());
   EXPECT_EQ(core.ignored(), 1u);
 }
 
@@ -233,7 +233,7 @@ TEST_F(ExecTest, AnswersAQueryWithOneStatePerTaskAndSendsTheDoneOutcomesAgain) {
   finish(1);
   run(2);
   tell(TaskArrived{session(1), task(3)});
-  EXPECT_THAT(tell(StatesAsked{session(1), {task(4), task(3), task(2), task(1)}}),
+  EXPECT_THAT(tell(StatesRequested{session(1), {task(4), task(3), task(2), task(1)}}),
               ElementsAre("states 4=0 3=1 2=2 1=3", "outcome 1 to 1"));
 }
 
@@ -245,7 +245,7 @@ TEST_F(ExecTest, GivesUpWhatASessionThatAttachedCountsOnNoMore) {
   tell(TaskArrived{session(1), task(3)});
   tell(TaskArrived{session(1), task(4)});
   tell(TaskArrived{session(2), task(5)});
-  EXPECT_THAT(tell(StatesAsked{session(1), {task(4)}, true}),
+  EXPECT_THAT(tell(StatesRequested{session(1), {task(4)}, true}),
               ElementsAre("forget 1", "interrupt 2", "forget 3", "states 4=1", "active 3"));
   EXPECT_THAT(tell(RunEnded{task(2)}), ElementsAre("forget 2", "active 2"));
   EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 4 of 1"));
@@ -253,13 +253,13 @@ TEST_F(ExecTest, GivesUpWhatASessionThatAttachedCountsOnNoMore) {
 
 TEST_F(ExecTest, GivesUpNothingForARelayWhoseSessionHadTheTaskBeforeIt) {
   run(1);
-  EXPECT_THAT(tell(StatesAsked{session(1), {}}), ElementsAre("states"));
+  EXPECT_THAT(tell(StatesRequested{session(1), {}}), ElementsAre("states"));
   EXPECT_EQ(core.running(), task(1));
 }
 
 TEST_F(ExecTest, ShowsASessionNothingOfAnother) {
   finish(1);
-  EXPECT_THAT(tell(StatesAsked{session(2), {task(1)}}), ElementsAre("states 1=0"));
+  EXPECT_THAT(tell(StatesRequested{session(2), {task(1)}}), ElementsAre("states 1=0"));
   EXPECT_THAT(tell(OutcomesAcknowledged{session(2), {task(1)}}), IsEmpty());
   EXPECT_THAT(tell(TaskArrived{session(2), task(1)}), IsEmpty());
   EXPECT_EQ(core.state_of(task(1)), RemoteTaskState::kDone);
@@ -267,7 +267,7 @@ TEST_F(ExecTest, ShowsASessionNothingOfAnother) {
 
 TEST_F(ExecTest, LetsNoSessionCancelTheTaskOfAnother) {
   run(1);
-  EXPECT_THAT(tell(CancelAsked{session(2), task(1)}), IsEmpty());
+  EXPECT_THAT(tell(CancelRequested{session(2), task(1)}), IsEmpty());
   EXPECT_FALSE(core.cancel_asked(task(1)));
 }
 
@@ -287,9 +287,9 @@ TEST_F(ExecTest, SaysOfTheTasksOfADismissedSessionThatRanThatTheyAreForgotten) {
   run(2);
   tell(TaskArrived{session(1), task(3)});
   tell(SessionDismissed{session(1)});
-  EXPECT_THAT(tell(StatesAsked{session(1), {task(1), task(2), task(3)}}), ElementsAre("states 1=4 2=4 3=0"));
+  EXPECT_THAT(tell(StatesRequested{session(1), {task(1), task(2), task(3)}}), ElementsAre("states 1=4 2=4 3=0"));
   tell(RunEnded{task(2)});
-  EXPECT_THAT(tell(StatesAsked{session(1), {task(2)}}), ElementsAre("states 2=4"));
+  EXPECT_THAT(tell(StatesRequested{session(1), {task(2)}}), ElementsAre("states 2=4"));
 }
 
 TEST_F(ExecTest, NeverRunsATaskOfADismissedSessionAgain) {
@@ -314,15 +314,15 @@ TEST_F(ExecTest, RunsTheNextAttemptOfATaskThatItForgetsOnceTheFirstHasEnded) {
 TEST_F(ExecTest, TellsNoOtherSessionThatATaskRan) {
   finish(1);
   tell(SessionDismissed{session(1)});
-  EXPECT_THAT(tell(StatesAsked{session(2), {task(1)}}), ElementsAre("states 1=0"));
+  EXPECT_THAT(tell(StatesRequested{session(2), {task(1)}}), ElementsAre("states 1=0"));
 }
 
 TEST_F(ExecTest, DoesNotCountATaskThatWasCancelledInTheQueueAsOneThatRan) {
   run(1);
   tell(TaskArrived{session(1), task(2)});
-  tell(CancelAsked{session(1), task(2)});
+  tell(CancelRequested{session(1), task(2)});
   tell(SessionDismissed{session(1)});
-  EXPECT_THAT(tell(StatesAsked{session(1), {task(2)}}), ElementsAre("states 2=0"));
+  EXPECT_THAT(tell(StatesRequested{session(1), {task(2)}}), ElementsAre("states 2=0"));
 }
 
 TEST_F(ExecTest, OwesAnOutcomeToItsSessionUntilThatHasAcknowledgedIt) {

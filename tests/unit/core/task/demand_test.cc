@@ -74,7 +74,7 @@ TEST_F(DemandTest, AStreamOfShortTasksIsToldOnceAsRunningAndOnceAsDone) {
 
 TEST_F(DemandTest, CancellingTheOnlyWaitingTaskIsTold) {
   submit(1);
-  told(CancelAsked{task(1)});
+  told(CancelRequested{task(1)});
   EXPECT_THAT(when_due(), ElementsAre("demand 0/0/0"));
 }
 

@@ -185,7 +185,7 @@ TEST_F(LossTest, ATaskThatRanAndIsForgottenIsNotSentAgain) {
 TEST_F(LossTest, ACancelThatCouldNotBeSentIsSentWhenTheWorkerIsBack) {
   one_running();
   unreachable(1);
-  EXPECT_THAT(happens(CancelAsked{task(1)}), IsEmpty());
+  EXPECT_THAT(happens(CancelRequested{task(1)}), IsEmpty());
   attach(1);
   EXPECT_THAT(answer(1, 1, RemoteTaskState::kRunning), ElementsAre("cancel t1 w1"));
 }
@@ -222,7 +222,7 @@ TEST_F(LossTest, ASilentWorkerIsToldAndGetsNothingNewAndIsNotAskedAgainWhenItIsH
   silent(1);
   submit(2);
   EXPECT_THAT(passes(5s), ElementsAre("unreachable w1"));
-  EXPECT_THAT(happens(CancelAsked{task(1)}), ElementsAre("cancel t1 w1")) << "its connection stands";
+  EXPECT_THAT(happens(CancelRequested{task(1)}), ElementsAre("cancel t1 w1")) << "its connection stands";
   EXPECT_THAT(heard(1), ElementsAre("reachable w1"));
   EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1"));
 }
@@ -244,7 +244,7 @@ TEST_F(LossTest, AWorkerThatCanNeverBeReachedIsTold) {
 
 TEST_F(LossTest, ATaskThatADeadInterpreterNeverStartedIsSentElsewhere) {
   two_sent();
-  happens(CancelAsked{task(2), 1s});
+  happens(CancelRequested{task(2), 1s});
   EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kCancelled, "", {}, {}}, {{task(2)}}}),
               ElementsAre("fail t2 cancelled", "disconnect w1"));
   grant(1, 2);
@@ -255,14 +255,14 @@ TEST_F(LossTest, ATaskThatWasBeingCancelledIsNotSentElsewhere) {
   submit(1);
   grant(1);
   attach(1);
-  happens(CancelAsked{task(1), 1s});
+  happens(CancelRequested{task(1), 1s});
   EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}, std::vector<TaskId>{}}),
               ElementsAre("fail t1 cancelled", "disconnect w1"));
 }
 
 TEST_F(LossTest, AnotherTasksKillIsNotTheEndOfOneThatMayHaveRun) {
   two_sent();
-  happens(CancelAsked{task(3), 1s});
+  happens(CancelRequested{task(3), 1s});
   EXPECT_THAT(dies(1, ErrorCode::kCancelled), ElementsAre("fail t2 lost", "fail t3 cancelled", "disconnect w1"));
 }
 

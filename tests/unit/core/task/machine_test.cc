@@ -135,26 +135,26 @@ TEST_F(TaskTest, AStartThatComesAfterTheEndChangesNothing) {
 
 TEST_F(TaskTest, CancellingAWaitingTaskEndsItAtOnce) {
   submit(1);
-  EXPECT_THAT(happens(CancelAsked{task(1)}), ElementsAre("fail t1 cancelled"));
+  EXPECT_THAT(happens(CancelRequested{task(1)}), ElementsAre("fail t1 cancelled"));
 }
 
 TEST_F(TaskTest, CancellingARunningTaskAsksItsWorkerAndTheOutcomeEndsIt) {
   one_running();
-  EXPECT_THAT(happens(CancelAsked{task(1)}), ElementsAre("cancel t1 w1"));
+  EXPECT_THAT(happens(CancelRequested{task(1)}), ElementsAre("cancel t1 w1"));
   EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
 }
 
 TEST_F(TaskTest, CancellingWhatHasNotStartedAsksTheWorkerOfWhatWasSentAhead) {
   two_sent();
   start(1, 2);
-  EXPECT_THAT(happens(CancelAsked{task(2), 0s, true}), IsEmpty()) << "it runs";
-  EXPECT_THAT(happens(CancelAsked{task(3), 0s, true}), ElementsAre("cancel t3 w1 if queued"));
-  EXPECT_THAT(happens(CancelAsked{task(5), 0s, true}), ElementsAre("fail t5 cancelled"));
+  EXPECT_THAT(happens(CancelRequested{task(2), 0s, true}), IsEmpty()) << "it runs";
+  EXPECT_THAT(happens(CancelRequested{task(3), 0s, true}), ElementsAre("cancel t3 w1 if queued"));
+  EXPECT_THAT(happens(CancelRequested{task(5), 0s, true}), ElementsAre("fail t5 cancelled"));
 }
 
 TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedDoesNotStartAgain) {
   two_sent();
-  happens(CancelAsked{task(3), 0s, true});
+  happens(CancelRequested{task(3), 0s, true});
   attach(1);
   EXPECT_THAT(answer(1, 3, RemoteTaskState::kUnknown), Contains("fail t3 cancelled"));
 }
@@ -171,7 +171,7 @@ TEST_F(TaskTest, AWorkerThatAttachesIsToldWhatWeCountOnThereAlsoWhenThatIsNothin
 
 TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedIsAskedForAgainAfterAReconnection) {
   two_sent();
-  happens(CancelAsked{task(3), 0s, true});
+  happens(CancelRequested{task(3), 0s, true});
   EXPECT_THAT(answer(1, 3, RemoteTaskState::kQueued), ElementsAre("cancel t3 w1 if queued"));
   EXPECT_THAT(answer(1, 3, RemoteTaskState::kRunning), IsEmpty());
 }
@@ -179,12 +179,12 @@ TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedIsAskedForAgainAfterAReco
 TEST_F(TaskTest, CancellingATaskThatHasEndedDoesNothing) {
   one_running();
   outcome(1, 1);
-  EXPECT_THAT(happens(CancelAsked{task(1)}), IsEmpty());
+  EXPECT_THAT(happens(CancelRequested{task(1)}), IsEmpty());
 }
 
 TEST_F(TaskTest, ATaskThatWasBeingCancelledWhenItsWorkerDiedIsCancelled) {
   one_running(/*retries=*/3);
-  happens(CancelAsked{task(1)});
+  happens(CancelRequested{task(1)});
   EXPECT_THAT(dies(1), ElementsAre("fail t1 cancelled", "disconnect w1"));
 }
 

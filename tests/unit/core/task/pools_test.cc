@@ -169,7 +169,7 @@ TEST_F(PoolTest, EveryWorkerTakesFromTheOneLine) {
 TEST_F(PoolTest, WhatIsNotThereWhenTheLineIsEmptyIsWantedNoMore) {
   ten_tasks(10s);
   serve(2, 2);
-  for (int n = 3; n <= 10; ++n) told(CancelAsked{task(n)});
+  for (int n = 3; n <= 10; ++n) told(CancelRequested{task(n)});
   EXPECT_THAT(wanted(), IsEmpty());
   EXPECT_EQ(machine.demand().size(), 4u);
 }
@@ -177,7 +177,7 @@ TEST_F(PoolTest, WhatIsNotThereWhenTheLineIsEmptyIsWantedNoMore) {
 TEST_F(PoolTest, ALeaseThatHasNothingToDoIsNotNeededWhileAnotherWorks) {
   ten_tasks(10s);
   serve(2, 2);
-  for (int n = 3; n <= 10; ++n) told(CancelAsked{task(n)});
+  for (int n = 3; n <= 10; ++n) told(CancelRequested{task(n)});
   outcome(2, 2);
   passes(1s);
   const auto demand = machine.demand();

@@ -35,7 +35,7 @@ class Walk {
 
   Event event() {
     switch (pick(submitted_ < 200 ? 18 : 17)) {
-      case 0: return CancelAsked{some_task()};
+      case 0: return CancelRequested{some_task()};
       case 1: return SessionOpened{};
       case 2: return pick(2) ? Event(MoreToCome{some_resources(), pick(40) - 20}) : pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
       case 3:
