@@ -7,7 +7,7 @@
 #include <ctime>
 #include <map>
 
-#include "core/lease/limit.h"
+#include "job/slurm_reason.h"
 #include "all_jobs.h"
 #include "values.h"
 
@@ -52,15 +52,15 @@ Eta shrunk(const slurm_job_info_t& job) {
   return eta;
 }
 
-forecast::Counts counts_of(const lease::Limit& limit) {
-  using Per = lease::Limit::Per;
+forecast::Counts counts_of(const job::Limit& limit) {
+  using Per = job::Limit::Per;
   switch (limit.per) {
     case Per::kUser:
       return forecast::Counts::kUser;
     case Per::kAccount:
       return forecast::Counts::kAccount;
     case Per::kEverybody:
-      return limit.of == lease::Limit::Of::kAccount ? forecast::Counts::kAccount : forecast::Counts::kClass;
+      return limit.of == job::Limit::Of::kAccount ? forecast::Counts::kAccount : forecast::Counts::kClass;
     default:
       return forecast::Counts::kNobody;
   }
@@ -70,9 +70,9 @@ forecast::Counts counts_of(const lease::Limit& limit) {
 
 Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
   const std::string& word = view.reason_word;
-  const auto limit = lease::limit_of(word);
+  const auto limit = job::limit_of(word);
   if (!limit && !competes(word) && word != "None") return {};
-  if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != lease::Limit::Measure::kAtOnce)) return {};
+  if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != job::Limit::Measure::kAtOnce)) return {};
   if (everybody().nodes.empty()) return limit ? Eta{} : shrunk(job);
   // Those that came with it are not in an older picture either: the next one tells.
   if (std::ranges::find(everybody().jobs, job.job_id, &forecast::AnyJob::id) == everybody().jobs.end()) {
@@ -80,7 +80,7 @@ Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
     return {};
   }
   const forecast::Bound bound =
-      limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == lease::Limit::Of::kClass} : forecast::Bound{};
+      limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == job::Limit::Of::kClass} : forecast::Bound{};
   const Eta eta = played(any_job(job), bound);
   return eta.known() || limit ? eta : shrunk(job);  // too many run and wait to be played
 }

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/job_tag.h"
+#include "job/job_tag.h"
 #include "final_state.h"
 #include "jobs.h"
 #include "slurm/questions.h"
@@ -91,7 +91,7 @@ std::string devices_of(const slurm_job_info_t& job) {
 JobView view_of(const slurm_job_info_t& job) {
   JobView view;
   view.job_identity = {{job.job_id}, job.submit_time, job.restart_cnt};
-  if (const auto tag = parse_job_tag(text(job.comment))) {
+  if (const auto tag = job::parse_job_tag(text(job.comment))) {
     view.instance = tag->instance;
     view.lease = tag->lease;
   }
@@ -189,14 +189,14 @@ Result<std::vector<JobView>> answer(const Poll& asked) {
 
 Result<std::vector<JobView>> answer(const Reconcile& asked) {
   return load_user([&](const slurm_job_info_t& job) {
-    const auto tag = parse_job_tag(text(job.comment));
+    const auto tag = job::parse_job_tag(text(job.comment));
     return tag && tag->instance == asked.instance;
   });
 }
 
 Result<std::vector<JobView>> answer(const AskQueue&) {
   return load_user([](const slurm_job_info_t& job) {
-    return parse_job_tag(text(job.comment)) && map_job_state(job.job_state).state != JobState::kEnded;
+    return job::parse_job_tag(text(job.comment)) && map_job_state(job.job_state).state != JobState::kEnded;
   });
 }
 

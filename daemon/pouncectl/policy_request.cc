@@ -8,7 +8,7 @@
 
 #include "base/durations.h"
 #include "base/join.h"
-#include "base/request_bounds.h"
+#include "job/request_bounds.h"
 #include "policy/amounts.h"
 #include "policy/policy_keys.h"
 
@@ -113,7 +113,7 @@ Result<Resources> request_from(const std::string& text) {
   }
   const bool needs_gpu = !asked.gpu_type.empty() || asked.gpu_memory_mib > 0 || asked.cuda > 0;
   if (needs_gpu && !document.contains("gpus")) asked.gpus = 1;
-  if (const auto possible = check_bounds(asked); !possible) return failure(possible.error());
+  if (const auto possible = job::check_bounds(asked); !possible) return failure(possible.error());
   return asked;
 }
 

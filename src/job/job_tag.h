@@ -1,0 +1,31 @@
+// The mark that pounce puts into a Slurm job's `comment`: "pounce:1:<instance>:<lease>". Any user can read comments, so
+// the mark proves nothing and opens nothing. When the lease's work is over, pounced adds what became of the time, for
+// readers of the accounting: "pounce:1:<instance>:<lease> busy=812s idle=61s". For a lease that a notebook holds, "
+// held" follows the tag as soon as the hold begins, because a hold often ends with its job's time. Pure. Thread: any.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "pounce/ids.h"
+
+namespace pounce::job {
+
+struct JobTag {
+  InstanceId instance;
+  LeaseId lease;
+  bool operator==(const JobTag&) const = default;
+};
+
+std::string format_job_tag(const JobTag& tag);
+std::optional<JobTag> parse_job_tag(std::string_view comment);
+std::string format_hold_note(const JobTag& tag);
+std::string format_job_note(const JobTag& tag, bool held, std::chrono::seconds busy, std::chrono::seconds idle);
+bool tells_hold(std::string_view comment);
+// Busy time over all time, 0 to 1, where the comment tells of it. The job's owner can write anything there, so a
+// comment that tells of more time than the job ran (a minute of rounding aside) is not believed.
+std::optional<double> busy_part(std::string_view comment, std::chrono::seconds ran);
+
+}  // namespace pounce::job
