@@ -8,9 +8,9 @@
 #include <optional>
 #include <tuple>
 
-#include "job/job_tag.h"
 #include "database.h"
 #include "facts.h"
+#include "job/job_tag.h"
 #include "qos.h"
 #include "slurm/questions.h"
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <tuple>
 
-#include "job/job_tag.h"
 #include "facts.h"
 #include "gpus.h"
+#include "job/job_tag.h"
 #include "jobs.h"
 #include "slurm/gres.h"
 #include "slurm/questions.h"

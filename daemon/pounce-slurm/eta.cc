@@ -7,8 +7,8 @@
 #include <ctime>
 #include <map>
 
-#include "job/slurm_reason.h"
 #include "all_jobs.h"
+#include "job/slurm_reason.h"
 #include "values.h"
 
 namespace pounce::slurm {

@@ -11,8 +11,8 @@
 #include <memory>
 #include <string_view>
 
-#include "job/job_tag.h"
 #include "final_state.h"
+#include "job/job_tag.h"
 #include "jobs.h"
 #include "slurm/questions.h"
 #include "slurm/slurm_job_state.h"

@@ -11,14 +11,14 @@
 #include "account_check.h"
 #include "job/job_tag.h"
 #include "job/request_bounds.h"
+#include "job_views.h"
 #include "messages/waiting_words.h"
 #include "open_classes.h"
 #include "partitions.h"
-#include "job_views.h"
 #include "refusal.h"
-#include "slurm_compat.h"
 #include "sbatch_options.h"
 #include "slurm/questions.h"
+#include "slurm_compat.h"
 #include "slurm_error.h"
 
 namespace pounce::slurm {

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/bounded_file.h"
-#include "job/job_tag.h"
 #include "base/join.h"
 #include "base/unique_fd.h"
+#include "job/job_tag.h"
 #include "launch/process_table.h"
 
 namespace pounce::launch {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "job/job_tag.h"
 #include "decoder_fuzzer/decoder.h"
 #include "decoder_fuzzer/record_decoders.h"
+#include "job/job_tag.h"
 #include "model/json.h"
 #include "parked/manifest.h"
 #include "policy/policy_file.h"

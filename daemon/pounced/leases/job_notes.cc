@@ -1,7 +1,7 @@
 #include "pounced/leases/job_notes.h"
 
-#include "job/job_tag.h"
 #include "base/log.h"
+#include "job/job_tag.h"
 
 namespace pounce::daemon {
 

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "base/bounded_file.h"
-#include "job/job_tag.h"
 #include "base/log.h"
+#include "job/job_tag.h"
 #include "model/json.h"
 #include "pounced/storage/line_file.h"
 
