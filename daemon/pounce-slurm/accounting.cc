@@ -8,9 +8,9 @@
 #include <optional>
 #include <tuple>
 
-#include "base/job_tag.h"
 #include "database.h"
 #include "facts.h"
+#include "job/job_tag.h"
 #include "qos.h"
 #include "slurm/questions.h"
 
@@ -42,8 +42,8 @@ bool begins(const std::string& text, const char* with) { return text.starts_with
 // portal's notebook, although Slurm sees a batch job.
 std::string mode_of(const slurmdb_job_rec_t& record) {
   const std::string name = text(record.jobname), line = text(record.submit_line);
-  if (tells_hold(text(record.derived_es))) return kReservation;
-  if (parse_job_tag(text(record.derived_es)) || begins(name, "pounce-")) return kOffload;
+  if (job::tells_hold(text(record.derived_es))) return kReservation;
+  if (job::parse_job_tag(text(record.derived_es)) || begins(name, "pounce-")) return kOffload;
   if (begins(line, "srun") || begins(line, "salloc")) return kReservation;
   for (const char* portal : {"spawner-", "jupyter", "sys/dashboard/"})
     if (begins(name, portal)) return kReservation;
@@ -87,7 +87,7 @@ void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, 
   share.gpu_s += gpu_s;
   share.cpu_s += seconds * static_cast<double>(tres_count(held, kCpu).value_or(0));
   // A lease reports its busy time itself; the warm time is computed from it.
-  auto use = busy_part(text(record.derived_es), std::chrono::seconds(ran_s(record, 0, facts.to_s)));
+  auto use = job::busy_part(text(record.derived_es), std::chrono::seconds(ran_s(record, 0, facts.to_s)));
   if (use) share.said_s += gpu_s;
   if (!use && names.gpu_use) {
     use = counted_use(record, *names.gpu_use);
@@ -126,7 +126,7 @@ Result<void> read_jobs(const Database& database, const Names& names, UsageFacts&
     share.user = user, share.class_name = class_name, share.mode = mode;
     add(share, record, names, facts, measured);
     offloads = offloads || mode == kOffload;
-    keeps = keeps || parse_job_tag(text(record.derived_es));
+    keeps = keeps || job::parse_job_tag(text(record.derived_es));
   });
   facts.keeps_comments = keeps || !offloads;
   // Newer Slurms (25.11) have gres/gpuutil by default, but without NVML they measure nothing.

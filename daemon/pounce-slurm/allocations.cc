@@ -4,9 +4,9 @@
 #include <map>
 #include <tuple>
 
-#include "base/job_tag.h"
 #include "facts.h"
 #include "gpus.h"
+#include "job/job_tag.h"
 #include "jobs.h"
 #include "slurm/gres.h"
 #include "slurm/questions.h"
@@ -41,7 +41,7 @@ AllocatedJob held(const slurm_job_info_t& job, JobState state) {
   held.start_s = time_or_zero(job.start_time);
   if (held.running && is_set(job.time_limit)) held.end_s = time_or_zero(job.end_time);
   if (!held.running) held.reason = text(compat::reason_text(job));
-  if (const auto tag = parse_job_tag(text(job.comment))) held.lease = tag->lease.hex();
+  if (const auto tag = job::parse_job_tag(text(job.comment))) held.lease = tag->lease.hex();
   return held;
 }
 

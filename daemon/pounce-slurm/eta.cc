@@ -7,8 +7,8 @@
 #include <ctime>
 #include <map>
 
-#include "core/lease/limit.h"
 #include "all_jobs.h"
+#include "job/slurm_reason.h"
 #include "values.h"
 
 namespace pounce::slurm {
@@ -53,15 +53,15 @@ Eta shrunk(const slurm_job_info_t& job) {
   return eta;
 }
 
-forecast::Counts counts_of(const lease::Limit& limit) {
-  using Per = lease::Limit::Per;
+forecast::Counts counts_of(const job::Limit& limit) {
+  using Per = job::Limit::Per;
   switch (limit.per) {
     case Per::kUser:
       return forecast::Counts::kUser;
     case Per::kAccount:
       return forecast::Counts::kAccount;
     case Per::kEverybody:
-      return limit.of == lease::Limit::Of::kAccount ? forecast::Counts::kAccount : forecast::Counts::kClass;
+      return limit.of == job::Limit::Of::kAccount ? forecast::Counts::kAccount : forecast::Counts::kClass;
     default:
       return forecast::Counts::kNone;
   }
@@ -71,9 +71,9 @@ forecast::Counts counts_of(const lease::Limit& limit) {
 
 Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
   const std::string& word = view.reason_word;
-  const auto limit = lease::limit_of(word);
+  const auto limit = job::limit_of(word);
   if (!limit && !competes(word) && word != "None") return {};
-  if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != lease::Limit::Measure::kAtOnce)) return {};
+  if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != job::Limit::Measure::kAtOnce)) return {};
   if (latest_cluster().nodes.empty()) return limit ? Eta{} : shrunk(job);
   // An older reading lacks this job and those submitted with it: wait for the next one.
   if (std::ranges::find(latest_cluster().jobs, job.job_id, &forecast::AnyJob::id) == latest_cluster().jobs.end()) {
@@ -81,7 +81,7 @@ Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
     return {};
   }
   const forecast::Bound bound =
-      limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == lease::Limit::Of::kClass} : forecast::Bound{};
+      limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == job::Limit::Of::kClass} : forecast::Bound{};
   const Eta eta = played(any_job(job), bound);
   return eta.known() || limit ? eta : shrunk(job);  // too many jobs run and wait for a replay
 }

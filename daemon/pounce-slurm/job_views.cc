@@ -11,8 +11,8 @@
 #include <memory>
 #include <string_view>
 
-#include "base/job_tag.h"
 #include "final_state.h"
+#include "job/job_tag.h"
 #include "jobs.h"
 #include "slurm/questions.h"
 #include "slurm/slurm_job_state.h"
@@ -92,7 +92,7 @@ std::string devices_of(const slurm_job_info_t& job) {
 JobView view_of(const slurm_job_info_t& job) {
   JobView view;
   view.job_identity = {{job.job_id}, job.submit_time, job.restart_cnt};
-  if (const auto tag = parse_job_tag(text(job.comment))) {
+  if (const auto tag = job::parse_job_tag(text(job.comment))) {
     view.instance = tag->instance;
     view.lease = tag->lease;
   }
@@ -190,14 +190,14 @@ Result<std::vector<JobView>> answer(const Poll& question) {
 
 Result<std::vector<JobView>> answer(const Reconcile& question) {
   return load_user([&](const slurm_job_info_t& job) {
-    const auto tag = parse_job_tag(text(job.comment));
+    const auto tag = job::parse_job_tag(text(job.comment));
     return tag && tag->instance == question.instance;
   });
 }
 
 Result<std::vector<JobView>> answer(const AskQueue&) {
   return load_user([](const slurm_job_info_t& job) {
-    return parse_job_tag(text(job.comment)) && map_job_state(job.job_state).state != JobState::kEnded;
+    return job::parse_job_tag(text(job.comment)) && map_job_state(job.job_state).state != JobState::kEnded;
   });
 }
 

@@ -8,8 +8,8 @@
 namespace pounce::slurm {
 namespace {
 
-using Per = lease::Limit::Per;
-using Thing = lease::Limit::Thing;
+using Per = job::Limit::Per;
+using Thing = job::Limit::Thing;
 
 // The limits and the use of one QoS or association that the reason concerns. Arrays have the order of tres_names.
 struct Book {
@@ -42,12 +42,12 @@ bool is_of(const char* tres, Thing thing) {
   }
 }
 
-bool exceeded(const lease::Limit& limit, const LimitUse& use) {
+bool exceeded(const job::Limit& limit, const LimitUse& use) {
   if (limit.least) return use.asked < use.most;
   return use.used + use.asked > use.most;
 }
 
-LimitUse of_tres(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request, const Book& book) {
+LimitUse of_tres(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request, const Book& book) {
   if (book.most == nullptr) return {};
   for (std::uint32_t i = 0; i < message.tres_cnt; ++i) {
     if (!is_of(message.tres_names[i], limit.thing) || !is_set(book.most[i])) continue;
@@ -58,7 +58,7 @@ LimitUse of_tres(const assoc_mgr_info_msg_t& message, const lease::Limit& limit,
   return {};
 }
 
-LimitUse of_book(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request, const Book& book) {
+LimitUse of_book(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request, const Book& book) {
   const auto counted = [&](const char* what, std::uint32_t most, std::uint64_t used, std::uint64_t requests) {
     const LimitUse use{what, most, used, requests};
     return is_set(most) && exceeded(limit, use) ? use : LimitUse{};
@@ -90,7 +90,7 @@ const slurmdb_used_limits_t* of_account(const slurmdb_qos_rec_t& qos, const std:
   return found;
 }
 
-Book book_of(const slurmdb_qos_rec_t& qos, const lease::Limit& limit, const std::string& account) {
+Book book_of(const slurmdb_qos_rec_t& qos, const job::Limit& limit, const std::string& account) {
   Book book;
   switch (limit.per) {
     case Per::kUser:
@@ -117,7 +117,7 @@ Book book_of(const slurmdb_qos_rec_t& qos, const lease::Limit& limit, const std:
   return book;
 }
 
-Book book_of(const slurmdb_assoc_rec_t& association, const lease::Limit& limit) {
+Book book_of(const slurmdb_assoc_rec_t& association, const job::Limit& limit) {
   Book book;
   if (association.usage != nullptr) {
     book.jobs_used = association.usage->used_jobs, book.submits_used = association.usage->used_submit_jobs;
@@ -142,7 +142,7 @@ Book book_of(const slurmdb_assoc_rec_t& association, const lease::Limit& limit) 
 }
 
 // The user's own association has precedence over that of the whole account.
-LimitUse of_associations(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request, const std::string& user) {
+LimitUse of_associations(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request, const std::string& user) {
   LimitUse found;
   for_each<slurmdb_assoc_rec_t>(message.assoc_list, [&](const slurmdb_assoc_rec_t& association) {
     const std::string whose = association.user != nullptr ? association.user : "";
@@ -154,10 +154,10 @@ LimitUse of_associations(const assoc_mgr_info_msg_t& message, const lease::Limit
 
 }  // namespace
 
-LimitUse limit_use(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request) {
-  if (limit.measure != lease::Limit::Measure::kAtOnce) return {};
+LimitUse limit_use(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request) {
+  if (limit.measure != job::Limit::Measure::kAtOnce) return {};
   LimitUse found;
-  if (limit.of == lease::Limit::Of::kClass) {
+  if (limit.of == job::Limit::Of::kClass) {
     for_each<slurmdb_qos_rec_t>(message.qos_list, [&](const slurmdb_qos_rec_t& qos) {
       if (qos.name != nullptr && request.class_name == qos.name)
         found = of_book(message, limit, request, book_of(qos, limit, request.account));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "associations.h"
-#include "core/lease/limit.h"
+#include "job/slurm_reason.h"
 #include "pounce/job.h"
 
 namespace pounce::slurm {
@@ -18,7 +18,7 @@ struct JobRequest {
 };
 
 // Empty if Slurm hides the limit, or if this job exceeds none of the visible limits.
-LimitUse limit_use(const assoc_mgr_info_msg_t& message, const lease::Limit& limit, const JobRequest& request);
+LimitUse limit_use(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request);
 
 // "mem" of "cpu=2,mem=1.5G" is 1536 (MiB); 0: not in it.
 std::uint64_t tres_count(const std::string& tres, const std::string& name);

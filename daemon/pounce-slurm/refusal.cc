@@ -13,7 +13,7 @@
 
 #include "associations.h"
 #include "base/join.h"
-#include "core/lease/limit.h"
+#include "job/slurm_reason.h"
 #include "limit_use.h"
 #include "messages/waiting_words.h"
 #include "open_classes.h"
@@ -129,7 +129,7 @@ Error of_limit(Error error, const JobSpec& spec) {
   if (request.account.empty()) request.account = default_account(**known);
   const std::string& name = spec.resources.class_name.empty() ? request.class_name : spec.resources.class_name;
   for (const char* word : {"QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit", "MaxSubmitJobsPerAccount", "AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit"}) {
-    const LimitUse use = limit_use(**known, *lease::limit_of(word), request);
+    const LimitUse use = limit_use(**known, *job::limit_of(word), request);
     if (use.what.empty()) continue;
     error.text = messages::waiting_words({word, word, name, use});
     error.remedy = "Wait until a job has ended, or cancel one of yours.";

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "account_check.h"
-#include "base/job_tag.h"
-#include "base/request_bounds.h"
+#include "job/job_tag.h"
+#include "job/request_bounds.h"
+#include "job_views.h"
 #include "messages/waiting_words.h"
 #include "open_classes.h"
 #include "partitions.h"
-#include "job_views.h"
 #include "refusal.h"
-#include "slurm_compat.h"
 #include "sbatch_options.h"
 #include "slurm/questions.h"
+#include "slurm_compat.h"
 #include "slurm_error.h"
 
 namespace pounce::slurm {
@@ -80,7 +80,7 @@ struct Description {
 
 Description::Description(const JobSpec& spec)
     : script(batch_script(spec)),
-      comment(format_job_tag({spec.instance, spec.lease})),
+      comment(job::format_job_tag({spec.instance, spec.lease})),
       tres(gres(spec.resources)),
       name(spec.name),
       qos(qos_of(spec)),
@@ -168,7 +168,7 @@ Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec
   if (!seen || seen->empty()) return JobIdentity{job, 0, 0};
   if (waits_for_ever(seen->front()))
     return never(job,
-                 seen->front().reason + ": " + messages::waiting_words(lease::waiting_of(seen->front())) +
+                 seen->front().reason + ": " + messages::waiting_words(job::waiting_of(seen->front())) +
                      beside_the_class(seen->front(), spec),
                  spec);
   return seen->front().job_identity;
@@ -178,7 +178,7 @@ Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec
 
 Result<JobIdentity> answer(const Submit& question) {
   const JobSpec& spec = question.spec;
-  if (const auto fits = check_bounds(spec.resources); !fits) return failure(fits.error());
+  if (const auto fits = job::check_bounds(spec.resources); !fits) return failure(fits.error());
   if (const auto possible = check_limits(spec); !possible) return failure(possible.error());
   if (const auto known = check_account(spec); !known) return failure(known.error());
   Description description(spec);

@@ -29,8 +29,8 @@ void explain_limits(const std::vector<const slurm_job_info_t*>& jobs, std::vecto
   Associations known;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (views[i].state != JobState::kQueued) continue;
-    const auto limit = lease::limit_of(views[i].reason_word);
-    if (!limit || limit->measure != lease::Limit::Measure::kAtOnce) continue;
+    const auto limit = job::limit_of(views[i].reason_word);
+    if (!limit || limit->measure != job::Limit::Measure::kAtOnce) continue;
     if (!known) {
       auto loaded = load_associations_of_user(user_name());
       if (!loaded) return;  // then the reason has no numbers

@@ -112,7 +112,7 @@ int serve(SupervisorOptions options, const std::vector<std::string>& argv) {
   };
   if (options.workers == 1) return serve_as({}, {}), 0;
 
-  const pounce::JobNodes nodes = pounce::job_nodes(environment);
+  const pounce::job::JobNodes nodes = pounce::job::job_nodes(environment);
   const auto start = [&](pounce::WorkerIndex worker, pounce::Epoch later) {
     const std::uint32_t node = worker.value / each;
     if (node != options.node) return pounce::start_process(pounce::worker::node_step(argv, nodes, node, {later.value * kLivesOfAStep}));

@@ -8,7 +8,7 @@
 
 #include "base/durations.h"
 #include "base/join.h"
-#include "base/request_bounds.h"
+#include "job/request_bounds.h"
 #include "policy/amounts.h"
 #include "policy/policy_keys.h"
 
@@ -113,7 +113,7 @@ Result<Resources> request_from(const std::string& text) {
   }
   const bool needs_gpu = !resources.gpu_type.empty() || resources.gpu_memory_mib > 0 || resources.cuda > 0;
   if (needs_gpu && !document.contains("gpus")) resources.gpus = 1;
-  if (const auto possible = check_bounds(resources); !possible) return failure(possible.error());
+  if (const auto possible = job::check_bounds(resources); !possible) return failure(possible.error());
   return resources;
 }
 

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/printable.h"
+#include "core/lease/state.h"
 #include "model/json.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
@@ -18,8 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMostQueries = 5;  // each queries Slurm twice
-
-bool waits(const LeaseRow& row) { return row.state == "wanted" || row.state == "submitting" || row.state == "queued"; }
 
 // Alternatives to the request; empty if Slurm does not tell its classes.
 std::vector<Choice> choices_of(const LeaseRow& row) {
@@ -87,7 +86,7 @@ int explain(const std::vector<std::string>& leases, bool json_wanted) {
   std::vector<LeaseRow> rows = lease_rows(*status);
   int queries = 0;
   if (leases.empty()) {
-    std::erase_if(rows, [](const LeaseRow& row) { return !waits(row); });
+    std::erase_if(rows, [](const LeaseRow& row) { return !lease::no_job_runs_yet(row.state); });
   } else {
     const auto chosen = named(rows, leases);
     if (!chosen) return report(chosen.error(), json_wanted);

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/bounded_file.h"
-#include "base/job_tag.h"
 #include "base/join.h"
 #include "base/unique_fd.h"
+#include "job/job_tag.h"
 #include "launch/process_table.h"
 
 namespace pounce::launch {
@@ -46,7 +46,7 @@ std::string text_of(const LocalJob& job) {
   line("started", std::to_string(job.started));
   line("submitted_s", std::to_string(view.submit_time_s));
   line("end_s", std::to_string(view.end_time_s));
-  line("tag", format_job_tag({*view.instance, *view.lease}));
+  line("tag", job::format_job_tag({*view.instance, *view.lease}));
   line("name", view.name);
   line("class", view.class_name);
   line("gpus", std::to_string(view.resources.gpus));
@@ -92,7 +92,7 @@ std::optional<LocalJob> read_record(const std::filesystem::path& path) {
     const auto found = lines.find(key);
     return found != lines.end() ? found->second : std::string();
   };
-  const auto tag = parse_job_tag(value("tag"));
+  const auto tag = job::parse_job_tag(value("tag"));
   if (!tag || !lines.contains("end") || value("boot") != boot_id()) return std::nullopt;
   LocalJob job;
   job.started = number<std::uint64_t>(value("started"));

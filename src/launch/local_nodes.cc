@@ -4,7 +4,7 @@
 
 #include "base/host_name.h"
 #include "base/join.h"
-#include "base/slurm_step.h"
+#include "job/slurm_step.h"
 
 namespace pounce::launch {
 namespace {
@@ -20,12 +20,12 @@ JobSpec begun_on(const LocalRooms& rooms, const std::string& slurm_job, JobSpec 
   const LocalPlace& first = places.front();
   if (!first.gpus.empty()) spec.environment["CUDA_VISIBLE_DEVICES"] = gpu_names(rooms, first);
   if (places.size() == 1 && first.room == 0) return spec;
-  JobNodes nodes{slurm_job, {}};
+  job::JobNodes nodes{slurm_job, {}};
   for (const LocalPlace& place : places) nodes.places.push_back({rooms[place.room].relative, gpu_names(rooms, place)});
   if (places.size() > 1) tell(nodes, spec.environment);
   if (const char* conf = std::getenv("SLURM_CONF")) spec.environment["SLURM_CONF"] = conf;
   if (first.room == 0) return spec;
-  const auto step = step_command(slurm_job, nodes.places.front());
+  const auto step = job::step_command(slurm_job, nodes.places.front());
   spec.command.insert(spec.command.begin(), step.begin(), step.end());
   return spec;
 }

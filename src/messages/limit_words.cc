@@ -5,7 +5,7 @@
 namespace pounce::messages {
 namespace {
 
-using lease::Limit;
+using job::Limit;
 using Of = Limit::Of;
 using Per = Limit::Per;
 using Thing = Limit::Thing;

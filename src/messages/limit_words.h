@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "core/lease/limit.h"
+#include "job/slurm_reason.h"
 #include "pounce/job.h"
 
 namespace pounce::messages {
 
 // of_class: what the job's class is called, "class lion".
-std::string limit_words(const lease::Limit& limit, const LimitUse& use, const std::string& of_class);
+std::string limit_words(const job::Limit& limit, const LimitUse& use, const std::string& of_class);
 
 }  // namespace pounce::messages

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/lease/limit.h"
+#include "job/slurm_reason.h"
 #include "messages/limit_words.h"
 
 namespace pounce::messages {
@@ -67,7 +67,7 @@ constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
     {"OutOfMemory", "it used more memory than it asked for"},
 };
 
-std::string of_the_class(const lease::Waiting& waiting) {
+std::string of_the_class(const job::Waiting& waiting) {
   return waiting.class_name.empty() ? "its class" : "class " + waiting.class_name;
 }
 
@@ -92,12 +92,12 @@ std::string before_it(std::int32_t ahead) {
 
 }  // namespace
 
-std::string waiting_words(const lease::Waiting& waiting) {
+std::string waiting_words(const job::Waiting& waiting) {
   if (waiting.word == "Resources" && about_down_nodes(waiting.sentence))
     return "all nodes that fit are down, or kept for others; an admin can say more";
   if (waiting.word == "InvalidQOS" || waiting.word == "QOSNotAllowed")
     return of_the_class(waiting) + " is not open to you any more: ask for another one, or an admin";
-  if (const auto limit = lease::limit_of(waiting.word)) return limit_words(*limit, waiting.limit, of_the_class(waiting));
+  if (const auto limit = job::limit_of(waiting.word)) return limit_words(*limit, waiting.limit, of_the_class(waiting));
   for (const auto& [word, words] : kReasons) {
     if (waiting.word != word) continue;
     std::string reason(words);

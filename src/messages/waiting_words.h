@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "core/lease/wait_reason.h"
+#include "job/slurm_reason.h"
 
 namespace pounce::messages {
 
-std::string waiting_words(const lease::Waiting& waiting);
+std::string waiting_words(const job::Waiting& waiting);
 
 }  // namespace pounce::messages

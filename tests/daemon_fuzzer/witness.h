@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/lease/lease_view.h"
+#include "core/lease/lease_core.h"
 #include "daemon_fuzzer/actor.h"
 
 namespace pounce::daemon_fuzzer {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/job_tag.h"
 #include "decoder_fuzzer/decoder.h"
 #include "decoder_fuzzer/record_decoders.h"
+#include "job/job_tag.h"
 #include "model/json.h"
 #include "parked/manifest.h"
 #include "policy/policy_file.h"
@@ -284,15 +284,15 @@ std::vector<std::string> chunk_scripts() {
 }
 
 Text tag_again(std::string_view bytes) {
-  static_cast<void>(busy_part(bytes, std::chrono::hours(1)));
-  static_cast<void>(tells_hold(bytes));
-  const auto tag = parse_job_tag(bytes);
-  return tag ? Text(format_job_tag(*tag)) : std::nullopt;
+  static_cast<void>(job::busy_part(bytes, std::chrono::hours(1)));
+  static_cast<void>(job::tells_hold(bytes));
+  const auto tag = job::parse_job_tag(bytes);
+  return tag ? Text(job::format_job_tag(*tag)) : std::nullopt;
 }
 
 std::vector<std::string> tags() {
-  const JobTag tag{*InstanceId::from_hex("0123456789ab"), protocol::kLease};
-  return {format_job_tag(tag), format_hold_note(tag), format_job_note(tag, false, std::chrono::seconds(812), std::chrono::seconds(61))};
+  const job::JobTag tag{*InstanceId::from_hex("0123456789ab"), protocol::kLease};
+  return {job::format_job_tag(tag), job::format_hold_note(tag), job::format_job_note(tag, false, std::chrono::seconds(812), std::chrono::seconds(61))};
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ void JobBuilder::make_when_known(const lease::SubmitJob& order, const ClientFact
 policy::GpuCounts JobBuilder::awaited(const std::vector<JobView>& jobs) {
   std::map<LeaseId, Resources> waiting;
   for (const lease::LeaseView& lease : driver_.core().leases()) {
-    const bool begun = lease.state != lease::LeaseState::kSubmitting && lease.state != lease::LeaseState::kQueued;
-    if (const auto chosen = chosen_.find(lease.lease); !begun && chosen != chosen_.end()) waiting.insert(*chosen);
+    if (!no_job_runs_yet(lease.state)) continue;
+    if (const auto chosen = chosen_.find(lease.lease); chosen != chosen_.end()) waiting.insert(*chosen);
   }
   chosen_ = std::move(waiting);
   return policy::awaited_gpus(jobs, chosen_);

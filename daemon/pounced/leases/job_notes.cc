@@ -1,11 +1,11 @@
 #include "pounced/leases/job_notes.h"
 
-#include "base/job_tag.h"
 #include "base/log.h"
+#include "job/job_tag.h"
 
 namespace pounce::daemon {
 
-void JobNotes::hold_begins(const LeaseId& lease) { send(lease, format_hold_note({instance_, lease})); }
+void JobNotes::hold_begins(const LeaseId& lease) { send(lease, job::format_hold_note({instance_, lease})); }
 
 void JobNotes::ending(const LeaseId& lease) {
   if (const auto note = uses_.note(instance_, lease, Clock::now())) send(lease, *note);

@@ -1,6 +1,6 @@
 #include "pounced/leases/queue_rows.h"
 
-#include "core/lease/wait_reason.h"
+#include "job/slurm_reason.h"
 
 namespace pounce::daemon {
 namespace {
@@ -21,7 +21,7 @@ protocol::QueueRow row_of(const JobView& view) {
   row.start_time_s = view.start_time_s;
   row.end_time_s = view.end_time_s;
   if (view.state != JobState::kQueued) return row;
-  row.word = lease::waiting_of(view).word;
+  row.word = job::waiting_of(view).word;
   row.limit = view.limit;
   row.ahead = view.ahead;
   return row;

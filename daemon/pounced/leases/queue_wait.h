@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "core/lease/wait_reason.h"
+#include "job/slurm_reason.h"
 #include "model/queue_wait.h"
 
 namespace pounce::daemon {
 
-inline model::QueueWait wait_of(const lease::Waiting& waiting, std::int64_t start_estimate_s) {
+inline model::QueueWait wait_of(const job::Waiting& waiting, std::int64_t start_estimate_s) {
   return {waiting.sentence, waiting.ahead, start_estimate_s, waiting.limit, waiting.eta};
 }
 

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "base/bounded_file.h"
-#include "base/job_tag.h"
 #include "base/log.h"
+#include "job/job_tag.h"
 #include "model/json.h"
 #include "pounced/storage/line_file.h"
 
@@ -145,7 +145,7 @@ std::optional<std::string> UtilisationLog::note(const InstanceId& instance, cons
   const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - use->last_seen);
   const JobFigures figures = use->figures();
   const auto whole = [](std::chrono::milliseconds time) { return std::chrono::round<std::chrono::seconds>(time); };
-  return format_job_note({instance, lease}, figures.held, whole(std::chrono::milliseconds(figures.busy_ms) + (busy ? since : since.zero())),
+  return job::format_job_note({instance, lease}, figures.held, whole(std::chrono::milliseconds(figures.busy_ms) + (busy ? since : since.zero())),
                          whole(std::chrono::milliseconds(figures.idle_ms) + (busy ? since.zero() : since)));
 }
 

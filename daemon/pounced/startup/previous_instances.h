@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/lease/journal_record.h"
+#include "core/lease/events.h"
 #include "pounce/ids.h"
 #include "pounced/startup/folders.h"
 #include "pounced/startup/instance.h"

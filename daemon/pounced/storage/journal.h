@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "core/lease/journal_record.h"
+#include "core/lease/events.h"
 #include "pounce/result.h"
 
 namespace pounce::daemon {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/lease/journal_record.h"
+#include "core/lease/events.h"
 
 namespace pounce::daemon {
 

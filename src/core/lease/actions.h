@@ -1,5 +1,5 @@
-// What to do: the lease core's orders to the daemon, carried out in the order given. An order for a peer that is gone is
-// dropped in silence: the core learns of the loss by its own event. Thread: loop.
+// What to do: the lease core's orders to the daemon, which carries them out in the order given. It drops an order for a
+// peer that is gone without a word: the core hears of the loss by an event of its own. Thread: loop.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,17 @@
 
 #include "base/clock.h"
 #include "core/lease/events.h"
-#include "core/lease/journal_record.h"
 #include "core/lease/state.h"
-#include "core/lease/wait_reason.h"
+#include "job/slurm_reason.h"
 #include "pounce/cause.h"
 #include "pounce/error.h"
 
 namespace pounce::lease {
 
-// ---- journal ---------------------------------------------------------------------------------------------------
+// ---- journal ------------------------------------------------------------------------------------------------------
 
-// On disk (fsync) before the next action. If it cannot be written, the daemon skips this lease's SubmitJob and answers it
-// with SubmitFailed{kInternal}.
+// On disk (fsync) before the next action. If it cannot be written, the daemon skips this lease's SubmitJob and answers
+// it with SubmitFailed{kInternal}.
 struct RecordIntent {
   JournalRecord record;
 };
@@ -29,7 +28,7 @@ struct RecordOutcome {  // written, not synced: losing it is harmless, a reconci
   ErrorCode code = ErrorCode::kLeaseEnded;  // of an end; not written
 };
 
-// ---- the batch system --------------------------------------------------------------------------------------------
+// ---- the batch system ---------------------------------------------------------------------------------------------
 
 struct SubmitJob {
   LeaseId lease;
@@ -37,19 +36,20 @@ struct SubmitJob {
   SessionId session;  // whose interpreter, directory and environment the worker gets
 };
 struct CancelJob {
-  LeaseId lease;    // zero for an excess job that belongs to no lease
+  LeaseId lease;  // zero for an excess job that belongs to no lease
   JobIdentity job;
 };
 struct PollJobs {  // one RPC; never two under way
   std::vector<JobIdentity> jobs;
   std::vector<SlurmJobId> unheard{};  // no worker of these has come
 };
-struct TakeQueueSnapshot {  // who waits for what these hold; one RPC, a second one where somebody does. Never two under way
+// Who waits for what these jobs hold: one RPC, and a second one where a job waits. Never two under way.
+struct TakeQueueSnapshot {
   std::vector<JobIdentity> jobs;
 };
 struct ReconcileJobs {};  // never two under way
 
-// ---- workers ----------------------------------------------------------------------------------------------------
+// ---- workers ------------------------------------------------------------------------------------------------------
 
 struct AdmitClient {  // before the GrantWorker it makes possible; repeated freely
   LeaseId lease;
@@ -69,12 +69,12 @@ struct EndWorker {
   bool only_if_idle = false;  // a worker with a task stays and says so in its beat: the lease is busy again
 };
 
-struct YieldSteps {  // its loop may be left between two steps: somebody waits
+struct YieldSteps {  // its loop may be left between two steps: another job waits
   LeaseId lease;
   WorkerLink link;
 };
 
-// ---- clients ---------------------------------------------------------------------------------------------------
+// ---- clients ------------------------------------------------------------------------------------------------------
 
 struct GrantWorker {  // the daemon adds endpoint and key of that interpreter
   SessionId session;
@@ -88,12 +88,12 @@ struct TellStatus {  // on each change except idle <-> busy
   RequestId request;
   LeaseId lease;
   LeaseState state = LeaseState::kRequested;
-  Cause why;                 // it is in this state
-  Waiting waiting;           // what Slurm last said of its wait
+  Cause why;             // it is in this state
+  job::Waiting waiting;  // what Slurm last said of its wait
   SlurmJobId job;
   std::string node, devices;
   std::int64_t start_estimate_s = 0, end_time_s = 0;  // unix; 0 = not known
-  TimePoint not_before{};    // wanted: it is not asked for earlier
+  TimePoint not_before{};                             // wanted: it is not submitted earlier
 };
 struct TellWorkerDown {
   SessionId session;
@@ -103,7 +103,9 @@ struct TellWorkerDown {
   Epoch epoch;
   Error error;
 };
-struct TellLeaseEnded {  // once per lease and owner, and to whoever still holds it later; the daemon adds context["log"], the job's log path
+// Once per lease and owner, and later to each session that still holds it. The daemon adds context["log"], the path of
+// the job's log.
+struct TellLeaseEnded {
   SessionId session;
   RequestId request;
   LeaseId lease;
@@ -115,12 +117,12 @@ struct TellRequestFailed {  // its tasks fail with this; nothing is submitted fo
   Error error;
 };
 
-// ---- the daemon -------------------------------------------------------------------------------------------------
+// ---- the daemon ---------------------------------------------------------------------------------------------------
 
 struct EndDaemon {};  // nothing to do for daemon_idle_exit
 
-using Action = std::variant<RecordIntent, RecordOutcome, SubmitJob, CancelJob, PollJobs, TakeQueueSnapshot, ReconcileJobs, AdmitClient,
-                            DismissClient, EndWorker, YieldSteps, GrantWorker, TellStatus, TellWorkerDown, TellLeaseEnded,
-                            TellRequestFailed, EndDaemon>;
+using Action = std::variant<RecordIntent, RecordOutcome, SubmitJob, CancelJob, PollJobs, TakeQueueSnapshot,
+                            ReconcileJobs, AdmitClient, DismissClient, EndWorker, YieldSteps, GrantWorker, TellStatus,
+                            TellWorkerDown, TellLeaseEnded, TellRequestFailed, EndDaemon>;
 
 }  // namespace pounce::lease

@@ -4,9 +4,9 @@
 
 namespace pounce::worker {
 
-Program node_step(const std::vector<std::string>& argv, const JobNodes& nodes, std::uint32_t node, Epoch first_epoch) {
+Program node_step(const std::vector<std::string>& argv, const job::JobNodes& nodes, std::uint32_t node, Epoch first_epoch) {
   Program step;
-  step.command = step_command(nodes.job, nodes.at(node));
+  step.command = job::step_command(nodes.job, nodes.at(node));
   step.command.insert(step.command.end(), argv.begin(), argv.begin() + 2);
   step.command.insert(step.command.end(), {"--node", std::to_string(node), "--first-epoch", std::to_string(first_epoch.value)});
   step.command.insert(step.command.end(), argv.begin() + 2, argv.end());

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/slurm_step.h"
+#include "job/slurm_step.h"
 
 namespace pounce::launch {
 namespace {
@@ -40,10 +40,10 @@ TEST(LocalNodesTest, OnAnotherNodeItIsAStepThere) {
 
 TEST(LocalNodesTest, OnSeveralItIsToldWhereTheOthersLie) {
   const JobSpec begun = begun_on(two_nodes(), "17", program(), {{0, {0}}, {1, {0}}});
-  const JobNodes nodes = job_nodes(begun.environment);
+  const job::JobNodes nodes = job::job_nodes(begun.environment);
   EXPECT_THAT(begun.command, ElementsAre("w", "serve"));
   EXPECT_EQ(nodes.job, "17");
-  EXPECT_THAT(nodes.places, ElementsAre(StepPlace{1, "4"}, StepPlace{0, "0"}));
+  EXPECT_THAT(nodes.places, ElementsAre(job::StepPlace{1, "4"}, job::StepPlace{0, "0"}));
 }
 
 TEST(LocalNodesTest, WithoutAGpuItSeesNoneOfAnothersNode) {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/lease/limit.h"
+#include "job/slurm_reason.h"
 #include "slurm_reasons.h"
 
 namespace pounce::messages {
@@ -39,10 +39,10 @@ TEST_P(KnownReasonTest, HasWordsWithoutSlurmsVocabulary) {
 }
 
 TEST_P(KnownReasonTest, ReadsTheSameWithNumbersWhereItIsALimit) {
-  const auto limit = lease::limit_of(GetParam());
+  const auto limit = job::limit_of(GetParam());
   const std::string with = told(GetParam(), {"gres/gpu", 4, 3, 2}), without = told(GetParam());
 
-  const bool has_numbers = limit && limit->measure == lease::Limit::Measure::kAtOnce;
+  const bool has_numbers = limit && limit->measure == job::Limit::Measure::kAtOnce;
   EXPECT_EQ(with != without, has_numbers);
   EXPECT_EQ(with.find('4') != std::string::npos, has_numbers);
 }
@@ -110,7 +110,7 @@ TEST(ReasonTest, NodesThatAreReservedForMaintenanceAreNoReservationThatSomebodyA
   JobView view;
   view.reason_word = "Reservation";
   view.reason = "ReqNodeNotAvail, Reserved for maintenance";
-  EXPECT_EQ(waiting_words(lease::waiting_of(view)), "nodes that it needs are down or kept free for now; an admin can say more");
+  EXPECT_EQ(waiting_words(job::waiting_of(view)), "nodes that it needs are down or kept free for now; an admin can say more");
 }
 
 // docs/waiting.md shows words for reasons: they are these.
@@ -129,7 +129,7 @@ TEST(ReasonPageTest, QuotesTheCode) {
     EXPECT_EQ(page.substr(from + at + name.size()).substr(0, told(word).size() + 2), told(word) + " |") << word;
   }
   for (const std::string_view word : kSlurmReasons)
-    if (!lease::limit_of(word)) {
+    if (!job::limit_of(word)) {
       EXPECT_THAT(page, HasSubstr("| `" + std::string(word) + "` |"));
     }
   EXPECT_GT(rows, 50);

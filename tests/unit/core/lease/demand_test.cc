@@ -1,4 +1,5 @@
 // Demand that comes and goes, and leases that are given back.
+#include "core/lease/rules.h"
 #include "unit/core/lease/lease_world.h"
 
 namespace pounce::lease {
@@ -113,6 +114,45 @@ TEST_F(DemandTest, AStartingLeaseWhoseDemandVanishedIsKeptForTheIdleTime) {
   EXPECT_EQ(count<CancelJob>() + count<EndWorker>(), 0u);
   advance_alive(61s);
   EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
+// ---- which job can serve which request ----------------------------------------------------------------------------
+
+Resources wish(std::uint32_t gpus, std::string type = {}, std::uint32_t cpus = 0) {
+  Resources resources;
+  resources.class_name = "cheetah";
+  resources.gpus = gpus;
+  resources.gpu_type = std::move(type);
+  resources.cpus = cpus;
+  return resources;
+}
+
+TEST(CoversTest, WhatARequestDoesNotSayMayBeAnything) {
+  EXPECT_TRUE(covers(wish(1, "a100", 8), wish(1)));
+  EXPECT_FALSE(covers(wish(1), wish(1, "a100")));
+}
+
+TEST(CoversTest, WhatIsNotKnownOfAnAdoptedJobIsNotTakenForGranted) {
+  const Resources plain = wish(1);
+  for (auto change : {+[](Resources& request) { request.gpu_memory_mib = 40'960; }, +[](Resources& request) { request.cuda = 12'000; },
+                      +[](Resources& request) { request.account = "bio"; }, +[](Resources& request) { request.not_nodes = "g1"; },
+                      +[](Resources& request) { request.reservation = "course"; }, +[](Resources& request) { request.slurm = {{"constraint", "nvlink"}}; },
+                      +[](Resources& request) { request.placement = Placement::kSpread; }, +[](Resources& request) { request.nice = 100; }}) {
+    Resources request = plain;
+    change(request);
+    EXPECT_FALSE(covers(plain, request));
+  }
+}
+
+// Else a request for one CPU does not get its own queued job back after a restart without a journal.
+TEST(CoversTest, EveryJobHasOneCpu) {
+  EXPECT_TRUE(covers(wish(1), wish(1, {}, 1)));
+  EXPECT_FALSE(covers(wish(1), wish(1, {}, 2)));
+}
+
+TEST(CoversTest, GpusMustBeEqualAlsoWhenNoneIsAsked) {
+  EXPECT_FALSE(covers(wish(1), wish(0)));
+  EXPECT_FALSE(covers(wish(1), wish(2)));
 }
 
 }  // namespace

@@ -1,14 +1,10 @@
-// The parts of the lease core that own data, each alone: a context, the part, and no other rule.
+// Rules of the lease core, each alone: a core, its deadlines of one subject, and no other rule.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "core/lease/daemon_life.h"
-#include "core/lease/idle_reuse.h"
-#include "core/lease/requests.h"
-#include "core/lease/start_rate.h"
-#include "core/lease/transitions.h"
+#include "core/lease/rules.h"
 
 namespace pounce::lease {
 namespace {
@@ -29,7 +25,7 @@ constexpr TimePoint kStart{std::chrono::hours(1000)};
 
 class PartTest : public ::testing::Test {
  protected:
-  PartTest() { context.begin(now); }
+  PartTest() { core.begin(now); }
 
   Lease& given(std::uint8_t n, LeaseState state) {
     Lease lease;
@@ -38,40 +34,37 @@ class PartTest : public ::testing::Test {
     lease.job = JobIdentity{SlurmJobId{n}, 1000 + n, 0};
     lease.journalled = true;
     lease.born = lease.since = lease.last_busy = lease.unclaimed_since = now;
-    return context.leases.add(std::move(lease));
+    return add_lease(core, std::move(lease));
   }
-  // What a part orders in one round, so much later.
-  template <class Part>
-  std::vector<Action> settle_after(Part& part, Duration later) {
+  using Rule = void (*)(Core&);
+  // What a rule orders in one round, so much later.
+  std::vector<Action> settle_after(Rule rule, Duration later) {
     now += later;
-    context.begin(now);
-    context.begin_round();
-    part.settle();
-    return context.take_actions();
+    core.begin(now);
+    core.begin_round();
+    rule(core);
+    return std::exchange(core.actions, {});
   }
   // When it would order something if nothing else happened.
-  template <class Part>
-  Duration waits(Part& part) {
-    return settle_after(part, 0s), context.deadline() - now;
-  }
+  Duration waits(Rule rule) { return settle_after(rule, 0s), core.deadline - now; }
 
   TimePoint now = kStart;
-  Context context{numbered<InstanceId>(1), Defaults{}};
+  Core core{numbered<InstanceId>(1), Defaults{}, [] { return numbered<LeaseId>(9); }};
 };
 
 // ---- the step ------------------------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, AClockThatGoesBackChangesNothing) {
-  context.begin(now - 1h);
-  EXPECT_EQ(context.now(), now);
+  core.begin(now - 1h);
+  EXPECT_EQ(core.now, now);
 }
 
 TEST_F(PartTest, OfTheTimesThatAreNotDueTheNearestIsTheDeadline) {
-  context.begin_round();
-  EXPECT_FALSE(context.due(now + 2s));
-  EXPECT_FALSE(context.due(now + 1s));
-  EXPECT_TRUE(context.due(now));
-  EXPECT_EQ(context.deadline(), now + 1s);
+  core.begin_round();
+  EXPECT_FALSE(core.due(now + 2s));
+  EXPECT_FALSE(core.due(now + 1s));
+  EXPECT_TRUE(core.due(now));
+  EXPECT_EQ(core.deadline, now + 1s);
 }
 
 // ---- leases and sessions -------------------------------------------------------------------------------------------------
@@ -80,212 +73,193 @@ TEST_F(PartTest, AJobIdThatSlurmUsesAgainIsNotOurs) {
   Lease& lease = given(1, LeaseState::kQueued);
   JobView view;
   view.job_identity = *lease.job;
-  EXPECT_EQ(context.leases.of_job(view), &lease);
+  EXPECT_EQ(lease_of_job(core, view), &lease);
   view.job_identity.submit_time_s += 1;
-  EXPECT_EQ(context.leases.of_job(view), nullptr);
+  EXPECT_EQ(lease_of_job(core, view), nullptr);
   view.lease = lease.id;  // its tag says that it is: a requeue changes the submit time
-  EXPECT_EQ(context.leases.of_job(view), &lease);
+  EXPECT_EQ(lease_of_job(core, view), &lease);
 }
 
 TEST_F(PartTest, AGoodbyeIsRememberedUntilTheSessionOpensAgain) {
   const auto id = numbered<SessionId>(1);
-  context.sessions.open(id);
-  context.sessions.say_goodbye(id);
-  context.sessions.forget(id);
-  EXPECT_TRUE(context.sessions.said_goodbye(id));
-  EXPECT_FALSE(context.sessions.here(id));
-  context.sessions.open(id);
-  EXPECT_FALSE(context.sessions.said_goodbye(id));
+  open_session(core, id);
+  close_session(core, id);
+  core.sessions.erase(id);
+  EXPECT_TRUE(has_closed(core, id));
+  EXPECT_FALSE(core.sessions.contains(id));
+  open_session(core, id);
+  EXPECT_FALSE(has_closed(core, id));
 }
 
 TEST_F(PartTest, ALeaseIsNeededWhileItsSessionIsAwaitedOrItsRequestHasTasks) {
   Lease& lease = given(1, LeaseState::kIdle);
-  EXPECT_FALSE(context.sessions.needed(lease));
+  EXPECT_FALSE(needed(core, lease));
   lease.owner = Owner{numbered<SessionId>(1), RequestId{1}};
-  Session& session = context.sessions.open(lease.owner->session);
+  Session& session = open_session(core, lease.owner->session);
   session.awaited_until = now + 1s;
-  EXPECT_TRUE(context.sessions.needed(lease));
+  EXPECT_TRUE(needed(core, lease));
   session.awaited_until.reset();
-  EXPECT_FALSE(context.sessions.needed(lease));
+  EXPECT_FALSE(needed(core, lease));
   session.requests[RequestId{1}].request.waiting = 1;
-  EXPECT_TRUE(context.sessions.needed(lease));
+  EXPECT_TRUE(needed(core, lease));
 }
 
 // ---- Slurm's answers -----------------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, WhetherSlurmAnswersIsNewsOnlyWhenItChanges) {
   const Cause timeout{.code = CauseCode::kSaid, .said = "timeout"}, refused{.code = CauseCode::kSaid, .said = "refused"};
-  EXPECT_FALSE(context.slurm.note(true, {}));
-  EXPECT_TRUE(context.slurm.note(false, timeout));
-  EXPECT_FALSE(context.slurm.note(false, refused));
-  EXPECT_EQ(context.slurm.why(), timeout);
-  EXPECT_TRUE(context.slurm.note(true, {}));
-  EXPECT_EQ(context.slurm.back_since(), now);
+  EXPECT_FALSE(note_reach(core, true, {}));
+  EXPECT_TRUE(note_reach(core, false, timeout));
+  EXPECT_FALSE(note_reach(core, false, refused));
+  EXPECT_EQ(core.slurm.why, timeout);
+  EXPECT_TRUE(note_reach(core, true, {}));
+  EXPECT_EQ(core.slurm.back_since, now);
 }
 
 TEST_F(PartTest, APollAsksForAllJobsAtOnceAndThenLessOften) {
   given(1, LeaseState::kQueued);
   given(2, LeaseState::kEnding);
-  EXPECT_EQ(waits(context.polling), context.times.poll_min);
-  const auto ordered = settle_after(context.polling, 2s);
+  EXPECT_EQ(waits(settle_polling), core.times.poll_min);
+  const auto ordered = settle_after(settle_polling, 2s);
   ASSERT_THAT(ordered, SizeIs(1));
   EXPECT_THAT(std::get<PollJobs>(ordered[0]).jobs, SizeIs(2));
-  EXPECT_THAT(settle_after(context.polling, 1h), IsEmpty());  // never two under way
+  EXPECT_THAT(settle_after(settle_polling, 1h), IsEmpty());  // never two under way
   for (const Duration wait : {2s, 4s, 8s, 16s, 30s, 30s}) {
-    ASSERT_TRUE(context.polling.answered());
-    EXPECT_EQ(waits(context.polling), wait);
-    ASSERT_THAT(settle_after(context.polling, wait), SizeIs(1));
+    ASSERT_TRUE(poll_answered(core));
+    EXPECT_EQ(waits(settle_polling), wait);
+    ASSERT_THAT(settle_after(settle_polling, wait), SizeIs(1));
   }
 }
 
 TEST_F(PartTest, WhereNothingIsOnItsWayNothingIsPolled) {
   given(1, LeaseState::kRequested).job.reset();
-  EXPECT_THAT(settle_after(context.polling, 1h), IsEmpty());
-  EXPECT_EQ(context.deadline(), TimePoint::max());
-  EXPECT_FALSE(context.polling.answered());
+  EXPECT_THAT(settle_after(settle_polling, 1h), IsEmpty());
+  EXPECT_EQ(core.deadline, TimePoint::max());
+  EXPECT_FALSE(poll_answered(core));
 }
 
 TEST_F(PartTest, AReconciliationThatFailsIsRepeatedWithLongerWaits) {
-  Reconciliation& all = context.reconciliation;
-  EXPECT_THAT(settle_after(all, 1h), IsEmpty());  // not before the journal is read
-  ASSERT_TRUE(all.read_journal());
-  EXPECT_FALSE(all.read_journal());
-  EXPECT_THAT(settle_after(all, 0s), SizeIs(1));
+  EXPECT_THAT(settle_after(settle_reconciliation, 1h), IsEmpty());  // not before the journal is read
+  ASSERT_TRUE(read_journal(core));
+  EXPECT_FALSE(read_journal(core));
+  EXPECT_THAT(settle_after(settle_reconciliation, 0s), SizeIs(1));
   for (const Duration wait : {2s, 4s, 8s}) {
-    ASSERT_TRUE(all.answered(false));
-    EXPECT_EQ(waits(all), wait);
-    EXPECT_THAT(settle_after(all, wait), SizeIs(1));
+    ASSERT_TRUE(reconciliation_answered(core, false));
+    EXPECT_EQ(waits(settle_reconciliation), wait);
+    EXPECT_THAT(settle_after(settle_reconciliation, wait), SizeIs(1));
   }
-  EXPECT_FALSE(all.done_once());
+  EXPECT_FALSE(core.reconciliation.done_once);
 }
 
 TEST_F(PartTest, ADoubtNeedsTwoReconciliationsThatLeaveNone) {
-  Reconciliation& all = context.reconciliation;
-  all.read_journal();
-  settle_after(all, 0s);
-  const LeaseId doubted = all.take_on_trust(numbered<LeaseId>(1)).id;
-  ASSERT_TRUE(all.answered(true));  // it still is in doubt: this one does not count
-  EXPECT_EQ(waits(all), context.times.poll_min);
-  settle_after(all, 2s);
-  context.leases.find(doubted)->state = LeaseState::kEnded;
-  ASSERT_TRUE(all.answered(true));
-  ASSERT_THAT(settle_after(all, context.times.reconcile_interval), SizeIs(1));
-  ASSERT_TRUE(all.answered(true));
-  EXPECT_THAT(settle_after(all, 0s), IsEmpty());
-  EXPECT_EQ(context.deadline(), TimePoint::max());
+  read_journal(core);
+  settle_after(settle_reconciliation, 0s);
+  const LeaseId doubted = take_on_trust(core, numbered<LeaseId>(1)).id;
+  ASSERT_TRUE(reconciliation_answered(core, true));  // it still is in doubt: this one does not count
+  EXPECT_EQ(waits(settle_reconciliation), core.times.poll_min);
+  settle_after(settle_reconciliation, 2s);
+  find_lease(core, doubted)->state = LeaseState::kEnded;
+  ASSERT_TRUE(reconciliation_answered(core, true));
+  ASSERT_THAT(settle_after(settle_reconciliation, core.times.reconcile_interval), SizeIs(1));
+  ASSERT_TRUE(reconciliation_answered(core, true));
+  EXPECT_THAT(settle_after(settle_reconciliation, 0s), IsEmpty());
+  EXPECT_EQ(core.deadline, TimePoint::max());
 }
 
 // ---- starts, waits, idle times ---------------------------------------------------------------------------------------------
 
-TEST(StartRateTest, WhoStandsInLineStartsWhenAsManyStartsAreAnHourOld) {
-  StartRate rate;
-  EXPECT_EQ(rate.next(kStart, 2, 0), kStart);
-  rate.started(kStart);
-  rate.started(kStart + 10min);
-  const TimePoint now = kStart + 20min;
-  EXPECT_EQ(rate.next(now, 2, 0), kStart + 60min);
-  EXPECT_EQ(rate.next(now, 2, 1), kStart + 70min);
-  EXPECT_EQ(rate.next(now, 2, 2), now + 60min);  // behind one that starts now
-  EXPECT_EQ(rate.next(kStart + 60min, 2, 0), kStart + 60min);
+TEST_F(PartTest, WhoStandsInLineStartsWhenAsManyStartsAreAnHourOld) {
+  core.times.starts_per_hour = 2;
+  EXPECT_EQ(next_start(core, 0), kStart);
+  core.starts = {kStart, kStart + 10min};
+  core.begin(kStart + 20min);
+  EXPECT_EQ(next_start(core, 0), kStart + 60min);
+  EXPECT_EQ(next_start(core, 1), kStart + 70min);
+  EXPECT_EQ(next_start(core, 2), kStart + 20min + 60min);  // behind one that starts now
+  core.begin(kStart + 60min);
+  EXPECT_EQ(next_start(core, 0), kStart + 60min);
 }
 
 TEST_F(PartTest, EachWaitBeforeANewTryIsTwiceTheLast) {
-  Requests requests(context);
   RequestState record;
   for (const Duration wait : {2s, 4s, 8s, 16s, 30s, 30s}) {
-    requests.hold_off(record, Error{ErrorCode::kSlurmUnreachable, "as the test says", {}, {}});
+    hold_off(core, record, Error{ErrorCode::kSlurmUnreachable, "as the test says", {}, {}});
     EXPECT_EQ(record.not_before, now + wait);
   }
 }
 
 TEST_F(PartTest, TheLastOfTooManyBadStartsFailsTheRequest) {
-  Requests requests(context);
   Lease& lease = given(1, LeaseState::kStarting);
   lease.owner = Owner{numbered<SessionId>(1), RequestId{1}};
-  RequestState& record = context.sessions.open(lease.owner->session).requests[RequestId{1}];
+  RequestState& record = open_session(core, lease.owner->session).requests[RequestId{1}];
   const Error why{ErrorCode::kLeaseEnded, "as the test says", {}, {}};
-  for (std::uint32_t n = 1; n < context.times.crash_limit; ++n) requests.count_bad_start(lease, why);
+  for (std::uint32_t n = 1; n < core.times.crash_limit; ++n) count_bad_start(core, lease, why);
   EXPECT_FALSE(record.failed);
-  requests.count_bad_start(lease, why);
+  count_bad_start(core, lease, why);
   EXPECT_TRUE(record.failed);
-  EXPECT_THAT(context.take_actions(), SizeIs(1));
+  EXPECT_THAT(core.actions, SizeIs(1));
 }
 
 TEST_F(PartTest, TheQueueIsLookedAtOnlyWhileALeaseIsKeptPastItsUsualTime) {
-  context.times.keep_warm = 1h;
-  StepYield steps{context};
-  IdleReuse idle(context, steps);
+  core.times.keep_warm = 1h;
   Lease& lease = given(1, LeaseState::kIdle);
-  EXPECT_EQ(waits(idle), context.times.idle_release);
-  EXPECT_FALSE(idle.reusable(lease));
-  const auto ordered = settle_after(idle, 60s);
+  EXPECT_EQ(waits(settle_look), core.times.idle_release);
+  EXPECT_FALSE(reusable(core, lease));
+  const auto ordered = settle_after(settle_look, 60s);
   ASSERT_THAT(ordered, SizeIs(1));
   EXPECT_THAT(std::get<TakeQueueSnapshot>(ordered[0]).jobs, ElementsAre(*lease.job));
-  EXPECT_TRUE(idle.reusable(lease));
+  EXPECT_TRUE(reusable(core, lease));
 }
 
 TEST_F(PartTest, WhereTheJobsOfOthersAreHiddenAnIdleLeaseIsKeptAShortTime) {
-  context.times.keep_warm = 1h;
-  StepYield steps{context};
-  IdleReuse idle(context, steps);
+  core.times.keep_warm = 1h;
   given(1, LeaseState::kIdle);
-  settle_after(idle, 60s);
-  EXPECT_EQ(idle.kept(), 1h + 60s);
-  EXPECT_THAT(idle.wanted_by_others({QueueSnapshot{true, {}, {}, {}}}), IsEmpty());
-  EXPECT_TRUE(idle.blind());
-  EXPECT_EQ(idle.kept(), 2 * 60s);
+  settle_after(settle_look, 60s);
+  EXPECT_EQ(kept(core), 1h + 60s);
+  EXPECT_THAT(wanted_by_others(core, {QueueSnapshot{true, {}, {}, {}}}), IsEmpty());
+  EXPECT_TRUE(core.look.blind);
+  EXPECT_EQ(kept(core), 2 * 60s);
 }
 
-TEST_F(PartTest, ForWhomeverWaitsTheLongestIdleLeaseGoes) {
-  context.times.keep_warm = 1h;
-  StepYield steps{context};
-  IdleReuse idle(context, steps);
+TEST_F(PartTest, TheLongestIdleLeaseGoesToTheJobThatWaits) {
+  core.times.keep_warm = 1h;
   Lease& later = given(1, LeaseState::kIdle);
   Lease& first = given(2, LeaseState::kIdle);
   first.last_busy -= 1s;
-  settle_after(idle, 60s);
+  settle_after(settle_look, 60s);
   const Room gpu{{{"a100", 1}}, 1, 0};
   const QueueSnapshot look{false, {{{"gpu"}, "", {}, {}, 1, gpu}}, {{*later.job, "g1", gpu}, {*first.job, "g1", gpu}}, {{"g1", {"gpu"}, {}, {}}}};
-  EXPECT_THAT(idle.wanted_by_others({look}), ElementsAre(&first));
+  EXPECT_THAT(wanted_by_others(core, {look}), ElementsAre(&first));
 }
 
 TEST_F(PartTest, TheDaemonIsToldOnceToEndAndAgainAfterASession) {
-  DaemonLife life(context);
-  context.reconciliation.read_journal();
-  EXPECT_EQ(waits(life), context.times.daemon_idle_exit);
-  EXPECT_THAT(settle_after(life, context.times.daemon_idle_exit), SizeIs(1));
-  EXPECT_THAT(settle_after(life, 1h), IsEmpty());
-  context.sessions.open(numbered<SessionId>(1));
-  EXPECT_THAT(settle_after(life, 1h), IsEmpty());
-  context.sessions.forget(numbered<SessionId>(1));
-  EXPECT_THAT(settle_after(life, 0s), IsEmpty());
-  EXPECT_THAT(settle_after(life, context.times.daemon_idle_exit), SizeIs(1));
+  read_journal(core);
+  EXPECT_EQ(waits(settle_daemon), core.times.daemon_idle_exit);
+  EXPECT_THAT(settle_after(settle_daemon, core.times.daemon_idle_exit), SizeIs(1));
+  EXPECT_THAT(settle_after(settle_daemon, 1h), IsEmpty());
+  open_session(core, numbered<SessionId>(1));
+  EXPECT_THAT(settle_after(settle_daemon, 1h), IsEmpty());
+  core.sessions.erase(numbered<SessionId>(1));
+  EXPECT_THAT(settle_after(settle_daemon, 0s), IsEmpty());
+  EXPECT_THAT(settle_after(settle_daemon, core.times.daemon_idle_exit), SizeIs(1));
 }
 
 // ---- transitions ---------------------------------------------------------------------------------------------------------
 
-class TransitionsTest : public PartTest {
- protected:
-  StepYield steps{context};
-  IdleReuse idle{context, steps};
-  Notices notices{context, idle};
-  Transitions transitions{context, notices};
-};
-
-TEST_F(TransitionsTest, IgnoredNewsIsCountedAndToldInTheHistory) {
+TEST_F(PartTest, IgnoredNewsIsCountedAndToldInTheHistory) {
   Lease& lease = given(1, LeaseState::kEnded);
-  EXPECT_FALSE(transitions.accept(lease, News::kWorkerSeen));
-  EXPECT_EQ(context.counters().ignored, 1u);
+  EXPECT_FALSE(accept(core, lease, News::kWorkerSeen));
+  EXPECT_EQ(core.counters.ignored, 1u);
   EXPECT_EQ(lease.history.lines().back().why, (Cause{.code = CauseCode::kIgnored, .word = "worker heard", .said = "it has ended"}));
 }
 
-TEST_F(TransitionsTest, ATransitionWithoutNewsThatAllowsItIsABreach) {
+TEST_F(PartTest, ATransitionWithoutNewsThatAllowsItIsABreach) {
   Lease& lease = given(1, LeaseState::kQueued);
-  ASSERT_TRUE(transitions.accept(lease, News::kJobRunning));
-  transitions.enter(lease, LeaseState::kStarting, CauseCode::kJobStarts);
-  EXPECT_EQ(transitions.breach(), "");
-  transitions.enter(lease, LeaseState::kRequested, CauseCode::kReady);
-  EXPECT_NE(transitions.breach(), "");
+  ASSERT_TRUE(accept(core, lease, News::kJobRunning));
+  enter(core, lease, LeaseState::kStarting, CauseCode::kJobStarts);
+  EXPECT_EQ(core.breach, "");
+  enter(core, lease, LeaseState::kRequested, CauseCode::kReady);
+  EXPECT_NE(core.breach, "");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/lease/reclaim.h"
+#include "core/lease/rules.h"
 
 namespace pounce::lease {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/lease/defaults.h"
-#include "core/lease/transition_table.h"
+#include "core/lease/state.h"
 
 namespace pounce::lease {
 namespace {

@@ -103,7 +103,7 @@ TEST_F(SubmitTest, TellsWhyAQueuedJobWaits) {
 
   ASSERT_EQ(count<TellStatus>(), 1u);
   EXPECT_EQ(only<TellStatus>()[0].why, (Cause{.code = CauseCode::kSlurmWaits, .word = "QOSMaxJobsPerUserLimit"}));
-  EXPECT_EQ(only<TellStatus>()[0].waiting, waiting_of(waiting));
+  EXPECT_EQ(only<TellStatus>()[0].waiting, job::waiting_of(waiting));
   EXPECT_EQ(only<TellStatus>()[0].start_estimate_s, 5000);
 }
 
