@@ -35,10 +35,7 @@ PublicKey dead_key(const Error& error) {
 }
 
 lease::DemandChanged demand_of(const SessionId& session, const std::vector<Request>& requests) {
-  lease::DemandChanged demand{session, {}};
-  for (const Request& one : requests)
-    demand.requests.push_back({one.id, one.resources, one.waiting, one.running, one.holds, one.generation});
-  return demand;
+  return {session, requests};
 }
 
 std::vector<Request> all_needed(std::vector<Request> requests) {

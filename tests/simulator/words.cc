@@ -15,7 +15,7 @@ struct Teller {
   void operator()(const lease::SessionClosed& event) const { session("session closed", event.session); }
   void operator()(const lease::DemandChanged& event) const {
     session("demand", event.session);
-    for (const lease::Request& one : event.requests) {
+    for (const Request& one : event.requests) {
       to << "; request " << one.id.value << " waiting " << one.waiting << " running " << one.running << " holds";
       for (const LeaseId& lease : one.holds) to << " " << Short{lease};
     }

@@ -57,7 +57,7 @@ void DetachedTasks::hear(Peer& relay, const protocol::OpenSession&) {
 void DetachedTasks::hear(Peer& relay, const protocol::Demand& message) {
   const Live* live = find(relay.session);
   if (!live->record.row.relayed) return;  // the relay has not heard that yet
-  lease::Request request{kRequest, live->record.resources, 0, 0, {}};
+  Request request{kRequest, live->record.resources, 0, 0, {}};
   for (const Request& said : message.requests) {
     request.waiting += said.waiting;
     request.running += said.running;

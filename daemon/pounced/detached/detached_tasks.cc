@@ -84,7 +84,7 @@ void DetachedTasks::begin(Live& live) {
 }
 
 void DetachedTasks::demand(const Live& live) {
-  lease::Request request{kRequest, live.record.resources, 1, 0, {}};
+  Request request{kRequest, live.record.resources, 1, 0, {}};
   if (live.record.row.state == "running") request = {kRequest, live.record.resources, 0, 1, {live.record.row.lease}};
   driver_.tell(lease::DemandChanged{session_of(live.record.row.task), {request}});
 }

@@ -12,8 +12,6 @@ namespace {
 
 using namespace protocol;
 
-lease::Request to_core(const Request& request) { return {request.id, request.resources, request.waiting, request.running, request.holds, request.generation}; }
-
 // A client runs on this machine: it came over ipc.
 bool process_exists(std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH; }
 
@@ -68,12 +66,8 @@ void ClientHandler::take(Peer& peer, const Demand& message) {
   const auto client = state_.clients.find(peer.session);
   if (client == state_.clients.end()) return refuse(peer, ErrorCode::kProtocol, "a demand comes after open_session");
   client->second.requests.clear();
-  std::vector<lease::Request> requests;
-  for (const Request& request : message.requests) {
-    client->second.requests[request.id] = request.resources;
-    requests.push_back(to_core(request));
-  }
-  driver_.tell(lease::DemandChanged{peer.session, std::move(requests)});
+  for (const Request& request : message.requests) client->second.requests[request.id] = request.resources;
+  driver_.tell(lease::DemandChanged{peer.session, message.requests});
 }
 
 void ClientHandler::take(Peer& peer, const CloseSession& message) {

@@ -27,6 +27,7 @@
 #include "pounce/job.h"
 #include "pounce/namespace_state.h"
 #include "pounce/queue_snapshot.h"
+#include "pounce/request.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
 
@@ -75,13 +76,6 @@ struct SessionSeen {  // a beat, or anything else, from it
 };
 struct SessionClosed {
   SessionId session;
-};
-struct Request {
-  RequestId id;
-  Resources resources;
-  std::uint32_t waiting = 0, running = 0;
-  std::vector<LeaseId> holds;    // leases the client talks to; it claims them after a restart of pounced
-  std::uint32_t generation = 0;  // grows with the first call after the client was told of an end
 };
 struct DemandChanged {  // the whole truth of one session, idempotent; opens a session that fell silent
   SessionId session;
