@@ -41,7 +41,7 @@ ALLOWED = [
     r"length_error|out_of_range|invalid_argument)::.*",
     r"(typeinfo|vtable) for std::(exception|bad_[a-z_]+|logic_error|runtime_error|length_error|out_of_range)",
     r"std::terminate\(\)",
-    # of src/base: values alone (base/join.h, base/environment.h)
+    # of src/base: values alone (base/text.h, base/process.h)
     r"pounce::(joined|value_of)\(.*\)",
     # the exception machinery and the linker's own
     r"vtable for __cxxabiv1::__(si_|vmi_)?class_type_info",

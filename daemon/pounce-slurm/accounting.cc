@@ -8,10 +8,9 @@
 #include <optional>
 #include <tuple>
 
-#include "database.h"
-#include "facts.h"
+#include "pounce-slurm/database.h"
+#include "pounce-slurm/facts.h"
 #include "job/job_tag.h"
-#include "qos.h"
 #include "slurm/questions.h"
 
 namespace pounce::slurm {

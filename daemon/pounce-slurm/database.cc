@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "database.h"
+#include "pounce-slurm/database.h"
 
 #include <algorithm>
 #include <cerrno>

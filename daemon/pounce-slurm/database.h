@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A connection to slurmdbd, with its lists and errors. Thread: main.
+// A connection to slurmdbd with its lists and errors, and the QoS in it, read and written for an admin
+// (`pounce-slurm --admin`). Thread: main.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/qos.h"
+#include "pounce-slurm/libslurm_values.h"
 #include "pounce/result.h"
-#include "values.h"
 
 namespace pounce::slurm {
 
@@ -45,5 +48,14 @@ SlurmList list_of(std::vector<std::string>&& texts) = delete;
 // Why the last call failed. Every change follows a read, which already fails if slurmdbd does not run.
 Error read_error();   // kSlurmUnreachable
 Error write_error();  // kRejected
+
+struct StoredQos {
+  std::map<std::uint32_t, std::string> names;  // by id
+  std::vector<Qos> all;                        // sorted by name
+};
+
+Result<StoredQos> load_qos(const Database& database);
+// The id of gres/<name> in this database.
+Result<std::optional<std::uint32_t>> gres_tres(const Database& database, const std::string& name);
 
 }  // namespace pounce::slurm

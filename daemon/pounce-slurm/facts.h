@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Facts about the cluster and about the loaded libslurm. Thread: main.
+// The Slurm of this machine: whether it is there and libslurm survives it, which libslurm answers, and what the cluster
+// says about itself. Thread: main.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
-#include "pounce/cluster.h"
+#include "model/cluster.h"
 #include "pounce/result.h"
 
 namespace pounce::slurm {
+
+// Is there a Slurm here at all, and does libslurm survive reading its configuration? Before any other request.
+
+// Looks for slurm.conf before libslurm does: a missing one would block libslurm for 60 s and end this process
+// (gotchas S1). A broken one ends the process at once, so a forked child tries it first. May be called again after a
+// failure.
+Result<void> start_libslurm();
+
+// What the cluster says about itself, and which libslurm says it.
 
 // The part of slurmctld's configuration that decides whether the rules of QoS are enforced.
 struct Site {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "final_state.h"
+#include "pounce-slurm/jobs.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -11,12 +11,11 @@
 #include <functional>
 #include <string>
 
-#include "base/pipe.h"
 #include "base/process.h"
 #include "base/unique_fd.h"
-#include "slurm/slurm_job_state.h"
+#include "slurm/slurm_values.h"
 #include "slurm/wire.h"
-#include "values.h"
+#include "pounce-slurm/libslurm_values.h"
 
 namespace pounce::slurm {
 namespace {

@@ -14,8 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "conf.h"
-#include "facts.h"
+#include "pounce-slurm/facts.h"
 #include "protocol/stream_framing.h"
 #include "slurm/wire.h"
 #include "slurm_compat.h"

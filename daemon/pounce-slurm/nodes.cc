@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "nodes.h"
+// Slurm's nodes and partitions, and the GPUs of the whole cluster.
+
+#include "pounce-slurm/nodes.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <string>
 
-#include "slurm/gres.h"
-#include "slurm_error.h"
-#include "values.h"
+#include "pounce-slurm/libslurm_values.h"
+#include "slurm/slurm_values.h"
 
 namespace pounce::slurm {
 
@@ -73,6 +76,23 @@ std::vector<std::string> node_names(const std::string& list) {
   }
   slurm_hostlist_destroy(hosts);
   return names;
+}
+
+Result<std::vector<GpuUse>> gpus_of_cluster() {
+  const auto message = load_nodes(SHOW_DETAIL);
+  if (!message) return failure(message.error());
+  std::map<std::string, GpuUse> by_type;
+  for (const node_info_t& node : nodes_in(*message)) {
+    for (const GpuUse& of_node : gpus_of_node(node)) {
+      GpuUse& use = by_type[of_node.type];
+      use.type = of_node.type;
+      use.total += of_node.total;
+      if (takes_work(node.node_state)) use.free += of_node.free;
+    }
+  }
+  std::vector<GpuUse> gpus;
+  for (const auto& [type, use] : by_type) gpus.push_back(use);
+  return gpus;
 }
 
 }  // namespace pounce::slurm

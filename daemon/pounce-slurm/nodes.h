@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads Slurm's nodes and partitions, and what of a node is free. Thread: main.
+// Slurm's nodes and partitions: read, and what of a node is there and free; the GPUs of the whole cluster. Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "pounce/cluster.h"
+#include "model/cluster.h"
+#include "pounce-slurm/slurm_compat.h"
 #include "pounce/result.h"
-#include "slurm_compat.h"
 
 namespace pounce::slurm {
 
@@ -42,5 +42,9 @@ struct NodeAmounts {
 NodeAmounts amounts_of(const node_info_t& node);  // what is free for jobs; needs SHOW_DETAIL
 
 std::vector<std::string> node_names(const std::string& list);  // "g[1-2],h1" -> g1, g2, h1
+
+// The GPUs of the cluster: how many there are of each type, and how many are free on nodes that take work.
+
+Result<std::vector<GpuUse>> gpus_of_cluster();
 
 }  // namespace pounce::slurm

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <memory>
 
-#include "open_classes.h"
-#include "facts.h"
-#include "qos.h"
+#include "pounce-slurm/classes.h"
+#include "pounce-slurm/facts.h"
+#include "pounce-slurm/database.h"
 #include "slurm/questions.h"
 
 namespace pounce::slurm {

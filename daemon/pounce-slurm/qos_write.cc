@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "qos.h"
+#include "pounce-slurm/database.h"
 #include "slurm/questions.h"
 
 namespace pounce::slurm {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "refusal.h"
+// What stands behind a refusal: the partition, the account, the class, the limit.
+
+#include "pounce-slurm/refusal.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,19 +10,81 @@
 #include <set>
 #include <span>
 #include <string>
+#include <strings.h>
 #include <utility>
 #include <vector>
 
-#include "associations.h"
-#include "base/join.h"
+#include "base/text.h"
 #include "job/slurm_reason.h"
-#include "limit_use.h"
 #include "messages/waiting_words.h"
-#include "open_classes.h"
-#include "partitions.h"
-#include "slurm_error.h"
+#include "pounce-slurm/classes.h"
+#include "pounce-slurm/libslurm_values.h"
+#include "pounce-slurm/nodes.h"
+#include "pounce-slurm/wait_details.h"
 
 namespace pounce::slurm {
+namespace {
+
+PartitionRules rules_of(const partition_info_t& one) {
+  PartitionRules rules{text(one.name)};
+  rules.qos = words_of(text(one.allow_qos));
+  rules.not_qos = words_of(text(one.deny_qos));
+  rules.accounts = words_of(text(one.allow_accounts));
+  rules.not_accounts = words_of(text(one.deny_accounts));
+  rules.groups = words_of(text(one.allow_groups));
+  rules.most_minutes = is_set(one.max_time) ? one.max_time : 0;
+  rules.own_qos = text(one.qos_char);
+  return rules;
+}
+
+struct Known {
+  std::vector<PartitionRules> all;
+  std::string default_partition;  // taken if a job names none
+};
+
+Known known_partitions() {
+  const auto message = load_partitions(SHOW_ALL);
+  if (!message) return {};
+  Known known;
+  for (const partition_info_t& one : partitions_in(*message)) {
+    known.all.push_back(rules_of(one));
+    if ((one.flags & PART_FLAG_DEFAULT) != 0) known.default_partition = text(one.name);
+  }
+  return known;
+}
+
+PartitionRequest partition_request_of(const JobSpec& spec, const std::string& default_partition) {
+  PartitionRequest request{spec.partition.empty() ? default_partition : spec.partition, qos_of(spec), class_words(spec), account_of(spec), 0};
+  if (request.qos.empty())
+    if (const auto classes = load_classes()) {
+      request.qos = classes->default_class;
+      request.class_words = "class '" + request.qos + "'";
+    }
+  if (spec.resources.time.count() > 0) request.minutes = static_cast<std::uint32_t>(spec.resources.time.count());
+  return request;
+}
+
+}  // namespace
+
+std::string account_of(const JobSpec& spec) {
+  if (!spec.resources.account.empty()) return spec.resources.account;
+  if (const auto accounts = load_accounts_of_user(user_name()))
+    for (const UserAccount& one : *accounts)
+      if (one.is_default) return one.name;
+  return {};
+}
+
+std::string qos_of_partition(const JobSpec& spec) {
+  const Known known = known_partitions();
+  const auto found = std::ranges::find(known.all, spec.partition.empty() ? known.default_partition : spec.partition, &PartitionRules::name);
+  return found == known.all.end() ? "" : found->own_qos;
+}
+
+std::optional<Error> refusal_by_partition(Refused about, const JobSpec& spec) {
+  const Known known = known_partitions();
+  return partition_refusal(about, known.all, partition_request_of(spec, known.default_partition));
+}
+
 namespace {
 
 // Reports Slurm's own words if the code's usual cause does not apply: a site's rule (job_submit.lua) may refuse with
@@ -174,6 +238,37 @@ Error explained(Error error, const JobSpec& spec) {
   if (is_about(ESLURM_INVALID_LICENSES, error)) return of_licenses(std::move(error), spec);
   if (is_about_reservation(error)) return of_reservation(std::move(error), spec);
   return error;
+}
+
+namespace {
+
+// Compares names without case, as slurmctld does.
+bool same(const std::string& one, const std::string& other) { return ::strcasecmp(one.c_str(), other.c_str()) == 0; }
+
+bool exists(const std::string& account) {
+  const auto known = load_associations_of_account(account);
+  bool found = !known;  // slurmctld did not answer: leave it to the submit
+  if (known)
+    for_each<slurmdb_assoc_rec_t>((*known)->assoc_list,
+                                  [&](const slurmdb_assoc_rec_t& one) { found = found || same(text(one.acct), account); });
+  return found;
+}
+
+bool has(const Classes& classes, const std::string& account) {
+  return std::ranges::any_of(classes.accounts, [&](const std::string& own) { return same(own, account); });
+}
+
+}  // namespace
+
+Result<void> check_account(const JobSpec& spec) {
+  const std::string& account = spec.resources.account;
+  if (account.empty()) return {};
+  const auto recent = recent_classes();
+  if (!recent || recent->all.empty() || has(*recent, account)) return {};
+  const auto newest = load_classes();  // an admin may have added it just now
+  if (!newest || has(*newest, account)) return {};
+  if (newest->accounts.empty() && exists(account)) return {};
+  return failure(explained({ErrorCode::kNoAssociation, "Slurm's accounting has no account '" + account + "'", {}, {}}, spec));
 }
 
 }  // namespace pounce::slurm

@@ -8,18 +8,16 @@
 #include <memory>
 #include <vector>
 
-#include "account_check.h"
+#include "pounce-slurm/refusal.h"
 #include "job/job_tag.h"
 #include "job/request_bounds.h"
-#include "job_views.h"
+#include "pounce-slurm/jobs.h"
 #include "messages/waiting_words.h"
-#include "open_classes.h"
-#include "partitions.h"
-#include "refusal.h"
+#include "pounce-slurm/classes.h"
 #include "sbatch_options.h"
 #include "slurm/questions.h"
 #include "slurm_compat.h"
-#include "slurm_error.h"
+#include "pounce-slurm/libslurm_values.h"
 
 namespace pounce::slurm {
 namespace {

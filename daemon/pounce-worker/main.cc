@@ -9,18 +9,16 @@
 #include <exception>
 #include <vector>
 
-#include "base/host_name.h"
+#include "base/network.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "pounce/job.h"
+#include "model/job.h"
 #include "pounce/resources.h"
 #include "pounce/version.h"
 #include "transport/zmq_context.h"
-#include "worker/supervisor/device_partition.h"
 #include "worker/supervisor/leased_gpus.h"
-#include "worker/supervisor/node_step.h"
-#include "worker/supervisor/supervisor.h"
 #include "worker/supervisor/worker_group.h"
+#include "worker/supervisor/supervisor.h"
 
 extern char** environ;
 

@@ -1,4 +1,5 @@
-// pouncectl's commands. Each prints to standard output and returns the exit code of docs/pouncectl.md.
+// pouncectl's commands. Each prints to standard output and returns the exit code of docs/pouncectl.md. And what to say
+// of a command line that names a command or an option that does not exist.
 #pragma once
 
 #include <cstdint>
@@ -82,5 +83,17 @@ int policy_simulate(const SimulateOptions& options, bool json);
 int policy_rollback(const PolicyOptions& options, bool json);
 int doctor(const std::string& python, bool json);
 int run(const std::vector<std::string>& words);  // its options and the command; returns only if it cannot start
+
+}  // namespace pounce::ctl
+
+namespace CLI {
+class App;
+}
+
+namespace pounce::ctl {
+
+// Call it after a failed parse of `words`, the arguments after the program's name. Two lines, the fault and where to
+// look; empty: all names are known.
+std::string unknown_word(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace pounce::ctl

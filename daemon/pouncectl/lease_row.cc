@@ -1,11 +1,13 @@
+// Leases in a user's words: one lease, the leases of a pool, a lease that was released.
+
 #include "pouncectl/lease_row.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "base/text.h"
 #include "model/json.h"
-
-#include "base/join.h"
 
 namespace pounce::ctl {
 namespace {
@@ -138,6 +140,64 @@ std::string why(const LeaseRow& row) {
   if (row.session.empty()) words += (words.empty() ? "" : "; ") + std::string("no notebook claims it");
   if (row.release_asked) words += (words.empty() ? "" : "; ") + std::string("goes back when idle");
   return words;
+}
+
+namespace {
+
+// The reason of the first waiting lease that has one.
+std::string why_they_wait(const std::vector<const LeaseRow*>& waiting) {
+  const auto said = std::ranges::find_if(waiting, [](const LeaseRow* row) { return !why(*row).empty(); });
+  return said == waiting.end() ? "" : ": " + why(**said);
+}
+
+}  // namespace
+
+bool is_pool(const LeaseRow& row) { return row.resources.is_pool(); }
+
+std::vector<PoolRow> pool_rows(const std::vector<LeaseRow>& rows) {
+  std::vector<PoolRow> pools;
+  for (const LeaseRow& row : rows) {
+    if (!is_pool(row)) continue;
+    const auto its_pool = std::ranges::find_if(pools, [&](const PoolRow& pool) {
+      return pool.leases.front().session == row.session && pool.resources == row.resources;
+    });
+    if (its_pool != pools.end())
+      its_pool->leases.push_back(row);
+    else
+      pools.push_back({row.resources, {row}});
+  }
+  return pools;
+}
+
+std::string line_of(const PoolRow& pool) {
+  std::size_t ready = 0;
+  std::set<std::string> nodes;
+  std::vector<const LeaseRow*> waiting;
+  for (const LeaseRow& row : pool.leases) {
+    ready += row.workers_ready;
+    if (row.workers_ready > 0 && !row.node.empty()) nodes.insert(row.node);
+    if (row.workers_ready == 0 && row.waiting > 0) waiting.push_back(&row);
+  }
+  std::string line = std::to_string(ready) + " of " + counted(pool.resources.leases_most * pool.resources.workers, "worker");
+  if (!nodes.empty()) line += ", " + counted(nodes.size(), "node");
+  if (!waiting.empty()) line += ", " + std::to_string(waiting.size()) + (waiting.size() == 1 ? " waits" : " wait") + why_they_wait(waiting);
+  return line;
+}
+
+std::string release_words(const LeaseRow& before, const protocol::ReleaseRow& after, protocol::ReleaseHow how) {
+  const std::string job = before.job == 0 ? "its job" : "job " + std::to_string(before.job);
+  const bool had_tasks = before.waiting + before.running > 0;
+  const std::string lost = had_tasks && how != protocol::ReleaseHow::kWhenIdle ? "; its tasks end" : "";
+  if (after.state == "ended") return before.job == 0 ? "withdrawn: no job was asked for" + lost : "has ended" + lost;
+  if (after.state == "ending") return job + " is cancelled" + lost;
+  if (after.state == "draining") return "its worker ends, and " + job + " with it" + lost;
+  if (how != protocol::ReleaseHow::kWhenIdle) return job + " is cancelled as soon as Slurm has named it" + lost;
+  LeaseRow left;
+  left.waiting = after.waiting;
+  left.running = after.running;
+  const std::string tasks = tasks_of(left);
+  return "goes back as soon as it is idle" + (tasks.empty() ? "" : "; tasks: " + tasks) +
+         " (at once, ending them: pouncectl release --now " + short_id(before.lease) + ")";
 }
 
 }  // namespace pounce::ctl

@@ -1,4 +1,5 @@
-// A lease of the daemon's status document in words, and the choice of leases by prefix. Pure. Thread: any.
+// One lease as a user reads it, from the daemon's status document; which leases a user means; what became of a lease.
+// Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "model/status_document.h"
 #include "pounce/result.h"
+#include "protocol/messages.h"
 
 namespace pounce::ctl {
 
@@ -34,5 +36,22 @@ std::string notebook_of(const LeaseRow& row);  // "/home/alice/fit (pid 12)"
 std::string starts(const LeaseRow& row, std::int64_t now_s);  // "in about 10 min"; empty: unknown
 std::string when(const Eta& eta, std::int64_t now_s);          // "in about 10 min (5 min to 1 h)"
 std::string why(const LeaseRow& row);          // the reason of its state, and what comes next
+
+// The leases of one pool as one row: how many of its workers run, on how many nodes, and why the others do not.
+
+struct PoolRow {
+  Resources resources;
+  std::vector<LeaseRow> leases;
+};
+
+bool is_pool(const LeaseRow& row);
+// Every pool of every notebook, in the order of their first leases.
+std::vector<PoolRow> pool_rows(const std::vector<LeaseRow>& rows);
+// "7 of 16 workers, 3 nodes, 5 wait: the class runs 7 of your jobs".
+std::string line_of(const PoolRow& pool);
+
+// What became of one lease that was released, in a user's words.
+
+std::string release_words(const LeaseRow& before, const protocol::ReleaseRow& after, protocol::ReleaseHow how);
 
 }  // namespace pounce::ctl

@@ -11,12 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/printable.h"
+#include "base/text.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/error_report.h"
-#include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"
-#include "pouncectl/state_folder.h"
+#include "pouncectl/lease_row.h"
+#include "pouncectl/queries.h"
 
 namespace pounce::ctl {
 namespace {

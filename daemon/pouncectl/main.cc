@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "pouncectl/commands.h"
-#include "pouncectl/unknown_word.h"
 
 namespace {
 

@@ -1,20 +1,133 @@
-// pouncectl setup: finds or builds a pounce-slurm for this machine's Slurm, then runs the doctor.
-// pouncectl rebuild: always builds it, and runs no doctor.
+// pouncectl setup: a pounce-slurm for the Slurm of this machine, found or built, and then what the doctor says.
+// pouncectl rebuild: the building alone, in any case.
+
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/file_io.h"
+#include "base/process.h"
+#include "base/random_id.h"
+#include "model/ids.h"
+#include "pounce/result.h"
 #include "pounce/version.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/doctor_report.h"
-#include "pouncectl/error_report.h"
-#include "pouncectl/helper_build.h"
-#include "pouncectl/libslurm.h"
+#include "pouncectl/doctor/doctor.h"
 #include "pouncectl/output.h"
-#include "pouncectl/program.h"
-#include "slurm/helper_program.h"
+#include "pouncectl/queries.h"
+#include "pouncectl/slurm_site.h"
+#include "slurm/helper_process.h"
 
 namespace pounce::ctl {
+
+// Building pounce-slurm from the sources that came with this pounce. Thread: main; blocks for a minute or two.
+
+struct HelperBuild {
+  std::string sources;   // contains the script `build`
+  std::string folder;    // slurm::helper_folder(); created with the program and its links
+  std::string compiler;
+  SlurmHeaders headers;
+  SlurmLibrary library;
+};
+
+// The sources' folder of this installation; empty: it has none.
+std::string helper_sources();
+
+// The first base that this user may write; with `own` always the user's own.
+Result<std::string> base_to_build_in(bool own);
+
+// Replaces the folder only after the build: a daemon that starts meanwhile finds the old program or the new one.
+Result<void> build_helper(const HelperBuild& build);
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kScript[] = "build";
+
+bool can_be_written(const fs::path& folder) { return ::access(nearest_existing(folder).c_str(), W_OK | X_OK) == 0; }
+
+// The first line with an error of the compiler; the log has the whole output.
+std::string first_error(const std::string& output) {
+  const auto at = output.find("error");
+  if (at == std::string::npos) return output.substr(0, output.find('\n'));
+  const auto start = output.rfind('\n', at) + 1;  // npos + 1 is 0
+  return output.substr(start, output.find('\n', at) - start);
+}
+
+fs::path full_library_beside(const fs::path& library) {
+  for (const char* name : {"slurm-wlm/libslurmfull.so", "slurm/libslurmfull.so", "libslurmfull.so"})
+    if (const fs::path full = library.parent_path() / name; ::access(full.c_str(), R_OK) == 0) return full;
+  return {};
+}
+
+Result<void> compile(const HelperBuild& build, const fs::path& into) {
+  const std::string program = (into / slurm::kHelperName).string();
+  auto done = pounce::output_of({.command = {"/bin/sh", (fs::path(build.sources) / kScript).string(), program, build.compiler,
+                                     build.headers.folder, build.library.path}},
+                        true);
+  if (!done) return failure(done.error());
+  if (done->wait_status == 0 && ::access(program.c_str(), X_OK) == 0) return {};
+  const fs::path log = into.string() + ".log";
+  std::ofstream(log) << done->output;
+  return failure(ErrorCode::kBadRequest, "pounce-slurm could not be built with " + build.compiler + ": " + first_error(done->output),
+                 "The whole output is in " + log.string() + "; the compiler must know C++20 (GCC 11 or newer): CXX=PATH pouncectl setup.");
+}
+
+void put_links(const HelperBuild& build, const fs::path& folder) {
+  fs::create_symlink(build.library.path, folder / slurm::kLibraryLink);
+  if (const fs::path full = full_library_beside(build.library.path); !full.empty())
+    fs::create_symlink(full, folder / slurm::kFullLibraryLink);
+}
+
+// Moves the old folder away first: rename does not replace a folder that has files.
+void replace_folder(const fs::path& fresh, const fs::path& folder) {
+  const fs::path old = fresh.string() + ".old";
+  std::error_code absent;
+  fs::rename(folder, old, absent);
+  fs::rename(fresh, folder);
+  fs::remove_all(old, absent);
+}
+
+}  // namespace
+
+std::string helper_sources() {
+  const fs::path folder = fs::path(own_folder()).parent_path() / "share/pounce/pounce-slurm";
+  return ::access((folder / kScript).c_str(), R_OK) == 0 ? folder.string() : std::string();
+}
+
+Result<std::string> base_to_build_in(bool own) {
+  const std::string installation = slurm::installations_base(own_folder()), users = slurm::users_base();
+  if (!own && can_be_written(installation)) return installation;
+  if (!users.empty() && can_be_written(users)) return users;
+  return failure(ErrorCode::kBadRequest, "neither " + installation + " nor " + (users.empty() ? "a home" : users) + " can be written to",
+                 "Set HOME or XDG_DATA_HOME to a folder of your own.");
+}
+
+Result<void> build_helper(const HelperBuild& build) {
+  const fs::path fresh = build.folder + "." + random_id<InstanceId>().hex();
+  try {
+    fs::create_directories(fresh);
+    if (const auto compiled = compile(build, fresh); !compiled) {
+      fs::remove_all(fresh);
+      return failure(compiled.error());
+    }
+    put_links(build, fresh);
+    replace_folder(fresh, build.folder);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove_all(fresh, ignored);
+    return failure(ErrorCode::kBadRequest, error.path1().string() + " cannot be written: " + error.code().message(), "Make room there, or write access.");
+  }
+  return {};
+}
+
 namespace {
 
 using nlohmann::json;

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/join.h"
+#include "base/text.h"
 
 namespace pounce::ctl {
 namespace {

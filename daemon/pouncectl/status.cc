@@ -6,12 +6,9 @@
 
 #include "model/json.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/daemon_query.h"
-#include "pouncectl/error_report.h"
-#include "pouncectl/lease_row.h"
+#include "pouncectl/queries.h"
 #include "pouncectl/output.h"
-#include "pouncectl/pool_row.h"
-#include "pouncectl/style.h"
+#include "pouncectl/lease_row.h"
 
 namespace pounce::ctl {
 namespace {

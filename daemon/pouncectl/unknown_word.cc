@@ -1,9 +1,9 @@
-#include "pouncectl/unknown_word.h"
+#include "pouncectl/commands.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "base/edit_distance.h"
+#include "base/text.h"
 
 namespace pounce::ctl {
 namespace {

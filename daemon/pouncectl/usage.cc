@@ -1,17 +1,168 @@
-// pouncectl usage: the use by class, user and mode, and how much of it computed.
-#include <ctime>
-#include <iostream>
-#include <nlohmann/json.hpp>
+// pouncectl usage: what was held, by class, by user and by how it was held, and how much of it computed.
 
+#include "pouncectl/usage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <pwd.h>
+#include <sstream>
+#include <unistd.h>
+
+#include "base/file_io.h"
+#include "model/json.h"
+#include "model/status_document.h"
+#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/error_report.h"
-#include "pouncectl/libslurm.h"
 #include "pouncectl/output.h"
-#include "pouncectl/own_accounting.h"
-#include "pouncectl/time_span.h"
-#include "pouncectl/usage_table.h"
+#include "pouncectl/queries.h"
 
 namespace pounce::ctl {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kFileBytes = 64 << 20;  // per file of leases; pounced keeps them far smaller
+using nlohmann::json;
+
+std::string user_name() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
+}
+
+// The records of all of this user's daemons of that cluster: <base>/<cluster>/<instance>/usage, and
+// <base>/<cluster>/usage for daemons whose folders were removed.
+std::vector<fs::path> records(const std::string& cluster) {
+  std::vector<fs::path> files;
+  const json where = json::parse(output_of({sibling("pounced"), "where"}), nullptr, false);
+  if (!where.is_object()) return files;
+  const fs::path own = where.value("state_folder", "");
+  const fs::path base = own.empty() ? fs::path(where.value("state_base", "")) / cluster : own.parent_path();
+  std::error_code failed;
+  const auto add = [&](const fs::path& folder) {
+    for (const char* name : {"usage.1", "usage"})  // oldest first
+      if (fs::is_regular_file(folder / name, failed)) files.push_back(folder / name);
+  };
+  add(base);
+  for (const auto& instance : fs::directory_iterator(base, failed)) add(instance.path());
+  return files;
+}
+
+}  // namespace
+
+// Counts only the part of a lease that lies within the span.
+UsedShare share_of(const std::string& line, const std::string& user, std::int64_t from_s, std::int64_t to_s) {
+  UsedShare share;
+  const auto one = model::parse<model::EndedLease>(line);
+  if (!one) return share;
+  const Resources& resources = one->resources;
+  const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
+  const double busy = seconds(one->used.figures.busy_ms), held = busy + seconds(one->used.figures.idle_ms);
+  const auto end = static_cast<double>(one->end_s);
+  const double workers = std::max(resources.workers, 1u);
+  const double within = std::min(end, static_cast<double>(to_s)) - std::max(end - held, static_cast<double>(from_s));
+  if (held <= 0 || within <= 0) return share;
+  share.user = user;
+  share.class_name = resources.class_name;
+  share.mode = one->used.figures.held ? kReservation : kOffload;
+  share.jobs = 1;
+  share.gpu_s = share.told_s = within * resources.gpus * workers;
+  share.busy_s = share.gpu_s * busy / held;
+  share.cpu_s = within * std::max(resources.cpus, 1u) * workers;
+  return share;
+}
+
+std::vector<UsedShare> own_usage(const std::string& cluster, std::int64_t from_s, std::int64_t to_s) {
+  std::vector<UsedShare> shares;
+  const std::string user = user_name();
+  for (const fs::path& path : records(cluster)) {
+    std::istringstream file(read_end(path, kFileBytes));
+    for (std::string line; std::getline(file, line);)
+      if (UsedShare share = share_of(line, user, from_s, to_s); share.jobs > 0) shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+namespace {
+
+const std::string& key_part(const UsedShare& share, const std::string& by) {
+  if (by == "class") return share.class_name;
+  return by == "user" ? share.user : share.mode;
+}
+
+std::string hours(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
+  return text;
+}
+
+std::string percent(double part, double whole) { return std::to_string(std::lround(100 * part / whole)) + " %"; }
+
+// The busy part of the known GPU time, and the known part if it is not all. "said": reported by jobs, not measured.
+std::string busy(const UsedShare& share) {
+  if (share.told_s <= 0) return {};
+  const std::string words = percent(share.busy_s, share.told_s) + (share.said_s > 0 ? " said" : "");
+  return share.told_s < 0.99 * share.gpu_s ? words + " (known of " + percent(share.told_s, share.gpu_s) + ")" : words;
+}
+
+void add(UsedShare& sum, const UsedShare& one) {
+  sum.jobs += one.jobs;
+  sum.gpu_s += one.gpu_s;
+  sum.cpu_s += one.cpu_s;
+  sum.told_s += one.told_s;
+  sum.said_s += one.said_s;
+  sum.busy_s += one.busy_s;
+}
+
+}  // namespace
+
+std::vector<UsedShare> grouped(const std::vector<UsedShare>& shares, const std::vector<std::string>& by) {
+  std::map<std::vector<std::string>, UsedShare> groups;
+  for (const UsedShare& share : shares) {
+    std::vector<std::string> key;
+    for (const std::string& one : by) key.push_back(key_part(share, one));
+    UsedShare& group = groups[key];
+    group.user = share.user, group.class_name = share.class_name, group.mode = share.mode;
+    add(group, share);
+  }
+  std::vector<UsedShare> sorted;
+  for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+  std::ranges::stable_sort(sorted, std::greater(), &UsedShare::gpu_s);
+  return sorted;
+}
+
+std::vector<Cells> usage_cells(const std::vector<UsedShare>& shares, const std::vector<std::string>& by) {
+  Cells head;
+  for (const std::string& one : by) head.push_back(one == "class" ? "CLASS" : one == "user" ? "USER" : "MODE");
+  for (const char* name : {"JOBS", "CPU TIME", "GPU TIME", "GPU BUSY"}) head.emplace_back(name);
+  std::vector<Cells> cells = {head};
+  for (const UsedShare& share : grouped(shares, by)) {
+    Cells row;
+    for (const std::string& one : by) row.push_back(key_part(share, one));
+    row.insert(row.end(), {std::to_string(share.jobs), hours(share.cpu_s), share.gpu_s > 0 ? hours(share.gpu_s) : "",
+                           busy(share)});
+    cells.push_back(std::move(row));
+  }
+  return cells;
+}
+
+std::string idle_line(const std::vector<UsedShare>& shares) {
+  UsedShare leased;
+  for (const UsedShare& share : shares)
+    if (share.mode == kOffload) add(leased, share);
+  if (leased.gpu_s <= 0) return {};
+  const std::string line = "pounce leased " + hours(leased.gpu_s) + " of GPU time";
+  if (leased.told_s <= 0) return line + "; how much of it was warm but idle is not known";
+  std::string known = leased.told_s < 0.99 * leased.gpu_s ? ", as far as it is known (" + percent(leased.told_s, leased.gpu_s) + ")" : "";
+  return line + ": " + percent(leased.busy_s, leased.told_s) + " computing, " +
+         percent(leased.told_s - leased.busy_s, leased.told_s) + " warm but idle" + known +
+         (leased.said_s > 0 ? ", said by the jobs themselves" : "");
+}
+
 namespace {
 
 using nlohmann::json;

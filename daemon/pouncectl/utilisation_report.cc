@@ -2,15 +2,14 @@
 #include <algorithm>
 #include <iostream>
 
-#include "messages/suggestion.h"
+#include "messages/sentence.h"
 #include "model/json.h"
 #include "model/status_document.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/daemon_query.h"
-#include "pouncectl/error_report.h"
-#include "pouncectl/lease_row.h"
+#include "pouncectl/queries.h"
 #include "pouncectl/output.h"
+#include "pouncectl/lease_row.h"
 
 namespace pounce::ctl {
 namespace {

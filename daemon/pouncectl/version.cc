@@ -5,15 +5,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "identity/library_version.h"
+#include "identity/proof.h"
 #include "pounce/version.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/libslurm.h"
+#include "pouncectl/queries.h"
 #include "pouncectl/output.h"
-#include "pouncectl/program.h"
-#include "pouncectl/python_report.h"
-#include "slurm/helper_program.h"
-#include "transport/library_version.h"
+#include "pouncectl/python.h"
+#include "slurm/helper_process.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::ctl {
 namespace {

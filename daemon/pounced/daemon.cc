@@ -3,9 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/face_address.h"
+#include "base/network.h"
 #include "base/log.h"
-#include "identity/key_pair.h"
 #include "identity/proof.h"
 #include "pounce/version.h"
 #include "pounced/net/endpoint.h"

@@ -9,14 +9,13 @@
 
 #include "base/curve_key.h"
 #include "launch/launcher.h"
-#include "pounce/cluster.h"
+#include "model/cluster.h"
 #include "pounced/net/bounded_listener.h"
-#include "pounced/net/control_socket.h"
-#include "pounced/net/handshake_endpoint.h"
-#include "pounced/net/proof_checker.h"
+#include "pounced/net/control_channel.h"
+#include "pounced/net/handshake.h"
 #include "pounced/service.h"
 #include "pounced/startup/setup.h"
-#include "protocol/endpoint_file.h"
+#include "protocol/state_files.h"
 #include "transport/event_loop.h"
 #include "transport/zmq_context.h"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "pounce/ids.h"
+#include "model/ids.h"
 #include "pounce/resources.h"
-#include "pounced/leases/avoided_nodes.h"
-#include "pounced/leases/utilisation_log.h"
+#include "pounced/leases/nodes.h"
+#include "pounced/leases/lease_logs.h"
 #include "pounced/net/peers.h"
 #include "protocol/messages.h"
 

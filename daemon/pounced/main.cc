@@ -4,11 +4,9 @@
 #include <iostream>
 
 #include "pounce/version.h"
-#include "pounced/startup/ensure.h"
-#include "pounced/startup/serve.h"
-#include "pounced/startup/where.h"
+#include "pounced/startup/commands.h"
 #include "protocol/codec.h"
-#include "protocol/endpoint_file.h"
+#include "protocol/state_files.h"
 
 namespace {
 

@@ -8,9 +8,8 @@
 #include "base/log.h"
 #include "base/random_id.h"
 #include "core/forecast/choices.h"
-#include "pounced/leases/queue_rows.h"
 #include "pounced/leases/status_document.h"
-#include "pounced/startup/home.h"
+#include "pounced/startup/folders.h"
 
 namespace pounce::daemon {
 namespace {

@@ -10,23 +10,21 @@
 #include <vector>
 
 #include "launch/launcher.h"
-#include "pounce/cluster.h"
+#include "model/cluster.h"
 #include "pounced/daemon_state.h"
 #include "pounced/detached/detached_tasks.h"
 #include "pounced/leases/action_executor.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/job_builder.h"
-#include "pounced/leases/job_notes.h"
+#include "pounced/leases/lease_logs.h"
 #include "pounced/leases/site_policy.h"
-#include "pounced/leases/wait_log.h"
-#include "pounced/leases/walltimes.h"
 #include "pounced/net/client_handler.h"
 #include "pounced/net/control_channel.h"
 #include "pounced/net/worker_handler.h"
-#include "pounced/startup/previous_instances.h"
+#include "pounced/startup/instance.h"
 #include "pounced/startup/setup.h"
 #include "pounced/storage/journal.h"
-#include "protocol/endpoint_file.h"
+#include "protocol/state_files.h"
 #include "transport/event_loop.h"
 
 namespace pounce::daemon {

@@ -19,7 +19,7 @@ helper_build() {
   exec 8>&-
 }
 
-# Laid out as src/slurm/helper_program.h says.
+# Laid out as src/slurm/helper_process.h says.
 helper_put() {
   local version library folder
   version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' "$REPOSITORY/include/pounce/version.h")

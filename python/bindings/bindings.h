@@ -1,7 +1,12 @@
-// The parts of the extension module that module.cc puts together.
+// The parts that module.cc puts together, errors of ours as Python exceptions, and calls without the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <type_traits>
+#include <utility>
+
+#include "pounce/error.h"
+#include "pounce/result.h"
 
 namespace pounce {
 
@@ -28,5 +33,23 @@ class WithoutGil {
  private:
   PyThreadState* saved_;
 };
+
+// With the GIL: throws the exception class of that code (python/pounce/errors.py).
+[[noreturn]] void raise_error(const Error& error);
+
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) raise_error(result.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+template <class Act>
+auto without_gil(Act act) {
+  auto result = [&] {
+    const WithoutGil released;
+    return act();
+  }();
+  return value_of(std::move(result));
+}
 
 }  // namespace pounce

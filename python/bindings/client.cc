@@ -17,11 +17,8 @@
 #include "base/check.h"
 #include "base/random_id.h"
 #include "bindings.h"
-#include "client/travelling.h"
-#include "convert.h"
 #include "identity/content_digest.h"
 #include "news.h"
-#include "questions.h"
 #include "records.h"
 
 namespace py = pybind11;

@@ -1,17 +1,22 @@
-// Further records between Python and C++: news that hold Python memory, and answers of several parts. Their tables
-// make them records like all others (records.h). With the GIL.
+// What crosses between Python and C++ beside the values that travel: news with memory of Python's in them, answers of
+// more than one part, and the client's questions to pounced. Their tables make them records as all others (records.h).
+// With the GIL.
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include <cstdint>
+#include <memory>
+#include <pybind11/pybind11.h>
 #include <string>
+#include <type_traits>
+#include <utility>
 
-#include "client/news.h"
-#include "model/run_figures.h"
+#include "bindings.h"
+#include "client/calls.h"
+#include "client/client.h"
+#include "model/ids.h"
+#include "model/task.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/ids.h"
 
 namespace pounce {
 
@@ -101,5 +106,27 @@ struct ErrorCodeRow {
     return table(field("code", &ErrorCodeRow::code), field("name", &ErrorCodeRow::name), field("remedy", &ErrorCodeRow::remedy));
   }
 };
+
+// The client's questions to pounced, bound in questions.cc. Thread: any, with the GIL.
+
+template <class Act>
+auto with_engine(client::Client& self, Act act) {
+  return without_gil([&] { return self.with_engine(std::move(act)); });
+}
+
+template <class Answer, class... Arguments>
+auto of_engine(Answer (client::Engine::*method)(Arguments...)) {
+  return [method](client::Client& self, std::decay_t<Arguments>... arguments) {
+    return with_engine(self, [&](client::Engine& engine) { return (engine.*method)(std::move(arguments)...); });
+  };
+}
+template <class Answer, class... Arguments>
+auto of_engine(Answer (client::Engine::*method)(Arguments...) const) {
+  return [method](client::Client& self, std::decay_t<Arguments>... arguments) {
+    return with_engine(self, [&](const client::Engine& engine) { return (engine.*method)(std::move(arguments)...); });
+  };
+}
+
+void bind_questions(pybind11::class_<client::Client, std::shared_ptr<client::Client>>& bound);
 
 }  // namespace pounce

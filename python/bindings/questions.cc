@@ -1,4 +1,4 @@
-#include "questions.h"
+#include "news.h"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 #include "records.h"
 
 #include "bindings.h"
-#include "client/news.h"
+#include "client/calls.h"
 #include "news.h"
 #include "parked/manifest.h"
 

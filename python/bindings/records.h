@@ -26,7 +26,7 @@
 
 #include "messages/put_words.h"
 #include "pounce/fields.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce::records {
 

@@ -8,7 +8,7 @@ __version__: str
 PROTOCOL: int
 OPENSSL: str  # the version of what is loaded for bulk data; empty: built without
 ERROR_CODES: tuple[ErrorCode, ...]
-def printable(text: str) -> str: ...  # untrusted text: nothing in it acts on a terminal (base/printable.h)
+def printable(text: str) -> str: ...  # untrusted text: nothing in it acts on a terminal (base/text.h)
 def duration_s(text: str) -> float | None: ...  # "1h30m", "1-12:00:00"; a number alone is none (base/durations.h)
 def time_limit_s(text: str) -> float | None: ...  # the same for a job's time: as sbatch takes it, "30" is minutes
 LOG_BYTES: int

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "base/check.h"
-#include "base/printable.h"
+#include "base/text.h"
 
 namespace pounce {
 namespace {

@@ -1,5 +1,5 @@
 // Logging for operators: one line per state change, key=value, ids always, no payloads, no secrets. A log file is
-// bounded; text from untrusted peers cannot make a line of its own (printable.h). Programs call start_log once; all
+// bounded; text from untrusted peers cannot make a line of its own (text.h). Programs call start_log once; all
 // other code calls spdlog's free functions. Thread: any.
 #pragma once
 

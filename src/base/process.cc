@@ -1,8 +1,14 @@
 #include "base/process.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -10,14 +16,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
+#include "base/threads.h"
 
-#include "base/blocked_signals.h"
-#include "base/pipe.h"
+namespace pounce {
+
+Environment environment_of(const char* const* entries) {
+  Environment environment;
+  for (; *entries != nullptr; ++entries) {
+    const std::string_view text(*entries);
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::optional<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+std::optional<Pipe> make_socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+}  // namespace pounce
 
 extern char** environ;
 

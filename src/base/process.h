@@ -1,21 +1,42 @@
-// Starts processes: the only place that forks or executes (tests/rules_test.py). A child gets only what is named
-// here: its descriptors, no blocked and no ignored signal; a failing exec becomes the caller's error. A child keeps
-// its pid until it is waited for, so wait and kill use the pid. Functions block where they say so. Thread: any; but
-// the kernel sends a death_signal when the *thread* that started the child ends.
+// Starting processes, with the environment and pipes that they get: the only place that forks or executes
+// (tests/rules_test.py). A child gets what is named here and nothing else: its descriptors, no blocked and no ignored
+// signal, and a failing exec comes back as the caller's error. A child that was not waited for keeps its number, so
+// wait and kill go by pid. Blocking where it says so. Thread: any; the kernel ends a child with a death_signal with the
+// *thread* that started it.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "pounce/result.h"
 
 namespace pounce {
+
+// Environment variables by name. Thread: any (values).
+
+using Environment = std::map<std::string, std::string>;
+
+// Parses an environment in the form of `environ`: "NAME=value" entries, the last one null. Skips entries without a
+// name.
+Environment environment_of(const char* const* entries);
+
+// Empty if the variable is not set.
+std::string value_of(const Environment& environment, const std::string& name);
+
+// Two descriptors with a stream between them, closed at exec. nullopt: there is none, and errno says why. Thread: any.
+
+struct Pipe {
+  UniqueFd reader, writer;
+};
+
+std::optional<Pipe> make_pipe();
+std::optional<Pipe> make_socket_pair();  // stream sockets: either end reads and writes
 
 // A child's session, process group and parent.
 enum class Standing : std::uint8_t {

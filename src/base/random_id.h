@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/check.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce {
 

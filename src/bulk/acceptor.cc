@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "bulk/lane.h"
-#include "bulk/options.h"
+#include "bulk/stream_thread.h"
 
 namespace pounce::bulk {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "base/processors.h"
-#include "bulk/options.h"
+#include "base/threads.h"
+#include "bulk/stream_thread.h"
 
 namespace pounce::bulk {
 namespace {

@@ -13,7 +13,7 @@
 #include "bulk/exchange.h"
 #include "bulk/stream_thread.h"
 #include "tls/channel.h"
-#include "tls/credential.h"
+#include "tls/stream.h"
 
 namespace pounce::bulk {
 

@@ -10,8 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/blocked_signals.h"
-#include "bulk/options.h"
+#include "base/threads.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
 

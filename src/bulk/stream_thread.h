@@ -1,9 +1,10 @@
-// One connection of a lane with a thread of its own, so that encrypting a gigabyte does not delay the thread that
-// answers calls. It requests a few pieces ahead and answers the other end's requests. Thread: the lane's owner's;
-// only the connection's own thread uses what stands below "the thread's".
+// One connection of a lane, turned by a thread of its own, so that encrypting a gigabyte takes nothing from the thread
+// that answers calls. It asks for pieces, a few ahead, and answers what the other end asks. Thread: the lane's
+// owner's; what is below "the thread's" is touched by that one only.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -18,6 +19,16 @@
 #include "tls/channel.h"
 
 namespace pounce::bulk {
+
+// The bounds of a lane's connections.
+
+inline tls::Options stream_options() {
+  tls::Options options;
+  options.max_frame_bytes = Fetches::kPieceBytes;
+  options.max_frames = 2;
+  options.handshake = std::chrono::seconds(2);  // a firewall that drops packets costs a worker this long, once
+  return options;
+}
 
 class StreamThread {
  public:

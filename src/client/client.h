@@ -1,17 +1,19 @@
-// What the Python binding uses: one client, callable from any thread. Each call takes the leader token for a moment; wait()
-// pumps the engine itself. After a fork the child's copy answers kForked and touches nothing of the parent's.
+// What the Python binding uses: one client, callable from any thread. Each call takes the leader token for a moment;
+// wait() pumps the engine itself. After a fork the child's copy answers kForked and touches nothing of the parent's.
 // Thread: any.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/process.h"
+#include "client/calls.h"
 #include "client/engine.h"
-#include "client/news.h"
 #include "pounce/result.h"
 
 namespace pounce::client {
@@ -55,5 +57,13 @@ auto Client::with_engine(Act act) {
     return held ? Returned(*std::move(answer)) : Returned(failure(held.error()));
   }
 }
+
+// Which environment variables of this process its workers have too: the one list, for clients in C++ and in Python.
+// Never all of the environment, since anything secret may be in it. Pure.
+
+bool travels(std::string_view name);
+
+// The ones among those of an environment, in the form that environment_of() takes.
+Environment travelling(const char* const* environment);
 
 }  // namespace pounce::client

@@ -6,17 +6,16 @@
 #include <optional>
 #include <utility>
 
-#include "base/host_name.h"
+#include "base/network.h"
 #include "base/process.h"
 #include "base/random_id.h"
 #include "client/client.h"
-#include "client/travelling.h"
 #include "identity/content_digest.h"
 #include "messages/put_words.h"
 #include "pounce/client.h"
 #include "pounce/version.h"
-#include "protocol/command_function.h"
-#include "protocol/endpoint_file.h"
+#include "protocol/codec.h"
+#include "protocol/state_files.h"
 
 namespace pounce {
 namespace {

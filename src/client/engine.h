@@ -1,31 +1,53 @@
-// The client's engine: core/task decides, the engine acts. It owns the connections to pounced and to the workers, the
-// calls under way and the objects, and translates between messages and the core's events and actions. It pushes news
-// for Python to the NewsQueue and never calls out. Thread: the leader token's holder.
+// The client's engine: core/task decides, this does. It owns the connections to pounced and to the workers, the calls
+// under way and the objects, and translates between messages and the core's events and actions. It pushes what Python
+// must know to the NewsQueue and never calls out. Thread: the leader token's holder.
 #pragma once
-
-#include <poll.h>
 
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <poll.h>
 #include <unordered_map>
 #include <vector>
 
-#include "client/call.h"
-#include "client/lease_cache.h"
-#include "client/news.h"
+#include "client/calls.h"
 #include "client/object_relay.h"
 #include "client/objects.h"
 #include "client/worker_link.h"
 #include "control/control_connection.h"
 #include "core/task/machine.h"
+#include "model/ids.h"
+#include "protocol/messages.h"
+#include "transport/event_loop.h"
 #include "transport/leader_token.h"
-#include "transport/spin.h"
 #include "transport/zmq_context.h"
 
 namespace pounce::client {
+
+// What pounced told about each lease, for the waiting user and for the parts of a call's time.
+
+class LeaseCache {
+ public:
+  void update(const protocol::LeaseStatus& status, std::int64_t now_ns);
+  void granted(const LeaseId& lease, std::int64_t now_ns) { started_ns_.try_emplace(lease, now_ns); }
+  void forget(const LeaseId& lease);
+
+  // The news of that request that a waiting user wants to see: the status of the lease that was told of last.
+  std::optional<protocol::LeaseStatus> of_request(RequestId request) const;
+  std::optional<protocol::LeaseStatus> of_lease(const LeaseId& lease) const;
+  std::vector<protocol::LeaseStatus> all() const;
+  // An error that names a lease names its job, too.
+  Error with_job(Error error) const;
+  // When we first heard that its job runs; 0: not yet.
+  std::int64_t started_ns(const LeaseId& lease) const;
+
+ private:
+  std::map<LeaseId, protocol::LeaseStatus> status_;
+  std::map<RequestId, LeaseId> latest_;
+  std::map<LeaseId, std::int64_t> started_ns_;
+};
 
 struct Setup {
   protocol::OpenSession session;

@@ -1,13 +1,65 @@
-// The engine's other half: translates messages from pounced and from the workers into events of the core.
+// The engine's other half: what comes in from pounced and from the workers becomes events of the core, and each
+// lease's last status is kept.
+
 #include <algorithm>
+#include <array>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "client/engine.h"
 #include "messages/sentence.h"
 
 namespace pounce::client {
+namespace {
+
+// docs/states.md: in these states of a lease its job runs.
+constexpr std::array<std::string_view, 4> kRunning = {"starting", "idle", "busy", "draining"};
+
+}  // namespace
+
+void LeaseCache::update(const protocol::LeaseStatus& status, std::int64_t now_ns) {
+  status_[status.lease] = status;
+  latest_[status.request] = status.lease;
+  if (std::ranges::find(kRunning, status.state) != kRunning.end()) started_ns_.try_emplace(status.lease, now_ns);
+}
+
+void LeaseCache::forget(const LeaseId& lease) {
+  status_.erase(lease);
+  started_ns_.erase(lease);
+  std::erase_if(latest_, [&](const auto& entry) { return entry.second == lease; });
+}
+
+std::optional<protocol::LeaseStatus> LeaseCache::of_request(RequestId request) const {
+  const auto latest = latest_.find(request);
+  return latest == latest_.end() ? std::nullopt : of_lease(latest->second);
+}
+
+std::optional<protocol::LeaseStatus> LeaseCache::of_lease(const LeaseId& lease) const {
+  const auto found = status_.find(lease);
+  return found == status_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Error LeaseCache::with_job(Error error) const {
+  const auto named = error.context.find("lease");
+  if (named == error.context.end()) return error;
+  const auto status = of_lease(LeaseId::from_hex(named->second).value_or(LeaseId{}));
+  if (status && status->job != 0) error.context.try_emplace("job", std::to_string(status->job));
+  return error;
+}
+
+std::vector<protocol::LeaseStatus> LeaseCache::all() const {
+  std::vector<protocol::LeaseStatus> all;
+  for (const auto& [lease, status] : status_) all.push_back(status);
+  return all;
+}
+
+std::int64_t LeaseCache::started_ns(const LeaseId& lease) const {
+  const auto found = started_ns_.find(lease);
+  return found == started_ns_.end() ? 0 : found->second;
+}
+
 namespace {
 
 // Results that a death has overtaken are in our kernel's buffers: the connection is read to its end within this time.
@@ -32,7 +84,7 @@ PublicKey dead_key(const Error& error) {
   return word == error.context.end() ? PublicKey{} : transport::from_z85(word->second).value_or(PublicKey{});
 }
 
-std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
+std::int64_t steady_nanoseconds() { return Clock::now().time_since_epoch().count(); }
 
 std::int64_t not_negative(std::int64_t ns) { return std::max<std::int64_t>(ns, 0); }
 
@@ -86,13 +138,13 @@ void Engine::on_granted(const protocol::Granted& granted) {
   const auto key = transport::from_z85(granted.key);
   if (!key) return;
   const task::Place place{granted.lease, granted.worker};
-  cache_.granted(granted.lease, nanoseconds_now());
+  cache_.granted(granted.lease, steady_nanoseconds());
   grants_[place] = Grant{granted.epoch, granted.endpoint, *key};
   happened(task::WorkerGranted{granted.request, place, granted.epoch, *key});
 }
 
 void Engine::on_status(const protocol::LeaseStatus& status) {
-  cache_.update(status, nanoseconds_now());
+  cache_.update(status, steady_nanoseconds());
   news_.push(StatusChanged{status.request});
   happened(task::RequestBound{status.request, status.cause.code == CauseCode::kStartRate || !status.wait.limit.what.empty()});
 }
@@ -155,7 +207,7 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
   } else if (auto* leaving = std::get_if<protocol::Leaving>(&event)) {
     happened(task::WorkerLeaving{place, epoch, std::move(leaving->started)});
   } else if (auto* attached = std::get_if<LinkAttached>(&event)) {
-    if (peer->second.attached_ns == 0) peer->second.attached_ns = nanoseconds_now();
+    if (peer->second.attached_ns == 0) peer->second.attached_ns = steady_nanoseconds();
     peer->second.who = std::move(attached->who);
     drop_unneeded(place, *peer->second.link);
     happened(task::WorkerAttached{place, epoch});

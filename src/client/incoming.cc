@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
-#include "memory/layout.h"
-#include "memory/view.h"
+#include "memory/block_pool.h"
+#include "memory/memory_block.h"
 
 namespace pounce::client {
 namespace {

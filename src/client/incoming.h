@@ -7,11 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "bulk/fetches.h"
-#include "client/memory.h"
+#include "bulk/exchange.h"
 #include "client/objects.h"
 #include "memory/memory_block.h"
-#include "memory/view.h"
 #include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"

@@ -1,19 +1,53 @@
-// The outcomes of one worker's tasks that have come in part. They outlive the connection, so that nothing comes again
-// over the next one. Thread: the leader token's holder.
+// What a connection to a worker tells its owner, and the outcomes of its tasks that have begun to come and are not
+// whole. They outlive the connection: what has come need not come again over the next one. Thread: the leader token's
+// holder; events: any.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "client/incoming.h"
-#include "client/link_event.h"
 #include "client/worker_lane.h"
+#include "model/ids.h"
+#include "pounce/error.h"
+#include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"
 
 namespace pounce::client {
+
+struct LinkAttached {
+  protocol::Attached who;
+};
+struct LinkLost {};
+struct LinkSilent {};  // it stands, but nothing has come for a while
+struct LinkSeen {};   // something came after a LinkSilent
+struct LinkRefused {  // for good: versions that do not match
+  Error error;
+};
+struct ObjectRefused {  // only this one, for example for lack of memory
+  ObjectId object;
+  Error error;
+};
+struct TaskPrinted {
+  TaskId task;
+  std::string stream;
+  std::string text;
+  std::vector<std::string> buffers;  // of a "message"
+};
+struct OutcomeWhole {
+  Result<Incoming> incoming;
+  TaskId task;
+  std::int64_t received_ns = 0;
+};
+using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, LinkRefused, ObjectRefused, TaskPrinted, OutcomeWhole,
+                               protocol::Started, protocol::QueryIs, protocol::Leaving, protocol::Have, protocol::Serve,
+                               protocol::NotFetched>;
 
 class IncomingOutcomes {
  public:

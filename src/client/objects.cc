@@ -1,9 +1,80 @@
 #include "client/objects.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+#include <sys/mman.h>
 #include <utility>
+#include <vector>
+
+#include "identity/content_digest.h"
 
 namespace pounce::client {
+namespace {
+
+// Below this a copy is cheaper than telling the owner later.
+constexpr std::size_t kBorrowBytes = 4096;
+constexpr std::size_t kHugePageBytes = 2 * 1024 * 1024;
+
+std::mutex sharable_mutex;  // guards the next
+std::map<const std::byte*, std::weak_ptr<memory::View>> sharable;  // by where they begin
+
+}  // namespace
+
+Buffer own_buffer(std::string bytes) {
+  auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return {std::as_bytes(std::span(*owner)), owner};
+}
+
+transport::Frame to_frame(const Buffer& buffer, std::size_t offset, std::size_t size) {
+  const auto part = buffer.bytes.subspan(offset, size);
+  if (size < kBorrowBytes)
+    return transport::Frame::copy({reinterpret_cast<const char*>(part.data()), part.size()});
+  return transport::Frame::borrow(part, [keep = buffer.keep]() mutable { keep.reset(); });
+}
+
+std::shared_ptr<memory::View> sharable_memory(std::size_t size) {
+  auto block = memory::MemoryBlock::make(std::max<std::size_t>(size, 1));
+  if (!block) return nullptr;
+  auto view = memory::View::map(std::move(*block), std::max<std::size_t>(size, 1), memory::Sharing::kShared);
+  if (!view) return nullptr;
+  const std::scoped_lock lock(sharable_mutex);
+  std::erase_if(sharable, [](const auto& entry) { return entry.second.expired(); });
+  sharable[(*view)->bytes().data()] = *view;
+  return *view;
+}
+
+std::shared_ptr<memory::View> sharable_memory_of(std::span<const std::byte> bytes) {
+  const std::scoped_lock lock(sharable_mutex);
+  auto next = sharable.upper_bound(bytes.data());
+  if (next == sharable.begin()) return nullptr;
+  const auto view = std::prev(next)->second.lock();
+  const bool inside = view && bytes.data() + bytes.size() <= view->bytes().data() + view->bytes().size();
+  return inside ? view : nullptr;
+}
+
+Memory fresh_memory(std::size_t size) {
+  if (size == 0) return {};
+  void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) throw std::bad_alloc();
+  if (size >= kHugePageBytes) ::madvise(base, size, MADV_HUGEPAGE);  // a hint: it works without
+  std::shared_ptr<void> keep(base, [size](void* memory) { ::munmap(memory, size); });
+  return {{static_cast<std::byte*>(base), size}, std::move(keep)};
+}
+
+Memory to_memory(transport::Frame frame) {
+  auto owner = std::make_shared<transport::Frame>(std::move(frame));
+  const auto bytes = owner->writable();
+  return {bytes, std::move(owner)};
+}
+
+ObjectId digest_object(const Buffer& pickle, std::span<const Buffer> buffers) {
+  std::vector<std::span<const std::byte>> parts{pickle.bytes};
+  for (const Buffer& buffer : buffers) parts.push_back(buffer.bytes);
+  return ObjectId(identity::content_digest(parts));
+}
 
 std::uint64_t Object::total_bytes() const {
   std::uint64_t total = pickle.bytes.size();

@@ -14,7 +14,7 @@
 #include "bulk/lane.h"
 #include "client/incoming.h"
 #include "client/objects.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce::client {
 

@@ -7,7 +7,7 @@
 #include "protocol/message_limits.h"
 #include "transport/dealer_socket.h"
 #include "transport/local_channel.h"
-#include "transport/packed_messages.h"
+#include "transport/frame.h"
 
 namespace pounce::client {
 namespace {

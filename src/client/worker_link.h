@@ -1,10 +1,10 @@
-// The connection to one worker's Python: attach, what it has been given (functions, objects), what is on its way to
-// it and from it. Sends and receives; decides nothing about tasks (core/task does). Thread: the leader token's
-// holder.
+// The connection to one worker's Python: attach, what it has been given (functions, objects), what is on its way to it
+// and from it. Sends and receives; decides nothing about tasks (core/task does). Thread: the leader token's holder.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,21 +13,38 @@
 
 #include "base/clock.h"
 #include "base/curve_key.h"
-#include "client/call.h"
-#include "client/clock_offset.h"
-#include "client/held_functions.h"
-#include "client/held_objects.h"
+#include "client/calls.h"
 #include "client/incoming_outcomes.h"
-#include "client/link_event.h"
 #include "client/objects.h"
+#include "client/worker_cache.h"
 #include "client/worker_lane.h"
 #include "client/worker_outbox.h"
 #include "protocol/messages.h"
 #include "transport/channel.h"
-#include "transport/descriptors.h"
 #include "transport/zmq_context.h"
 
 namespace pounce::client {
+
+// How far a worker's steady clock is ahead of ours, from beats: the answer of the quickest round trip is the best one,
+// since half of it bounds the error. Old answers lose weight slowly, because clocks drift.
+
+class ClockOffset {
+ public:
+  void measured(std::int64_t sent_ns, std::int64_t answered_ns, std::int64_t their_clock_ns) {
+    const std::int64_t round_trip = answered_ns - sent_ns;
+    if (round_trip < 0 || round_trip > allowed_round_trip_) {
+      allowed_round_trip_ += allowed_round_trip_ / 8;  // no trip was so quick for long: a slower one counts again
+      return;
+    }
+    allowed_round_trip_ = round_trip;
+    ahead_ns_ = their_clock_ns - (sent_ns + round_trip / 2);
+  }
+  std::int64_t to_ours(std::int64_t theirs_ns) const { return theirs_ns - ahead_ns_; }
+
+ private:
+  std::int64_t allowed_round_trip_ = std::numeric_limits<std::int64_t>::max() / 2;
+  std::int64_t ahead_ns_ = 0;
+};
 
 class WorkerLink {
  public:

@@ -1,7 +1,8 @@
-// The connection to pounced, for a kernel, a supervisor and pouncectl alike: the handshake (handshake.h), then the
-// control channel, with what waits to be sent and the beats by which each side knows that the other lives. Its owner
-// polls descriptors(), calls pump() when they report something or next_deadline() has come, and gets the events.
-// After Lost and Refused it is down: the owner decides whether and when to try again. Thread: its owner's.
+// The connection to pounced, for a kernel, a supervisor and pouncectl alike: where the daemon is, the handshake
+// (handshake.h), then the control channel, with what waits to be sent and the beats by which each side knows that the
+// other lives. Its owner polls descriptors(), calls pump() when they tell of something or next_deadline() has come, and
+// is told what happened. After Lost and Refused it is down: the owner decides whether and when to try again. Thread:
+// its owner's.
 #pragma once
 
 #include <chrono>
@@ -14,14 +15,33 @@
 #include <vector>
 
 #include "base/curve_key.h"
-#include "control/daemon_address.h"
 #include "control/handshake.h"
 #include "protocol/messages.h"
+#include "protocol/state_files.h"
+#include "transport/channel.h"
 #include "transport/dealer_socket.h"
-#include "transport/descriptors.h"
 #include "transport/zmq_context.h"
 
 namespace pounce::control {
+
+// Where a daemon is and by which key it is known, from its endpoint file. Values. Thread: any.
+
+enum class Reach : std::uint8_t {
+  kThisMachine,  // the daemon's Unix sockets: the kernel tells it our uid, and that is the proof
+  kNetwork       // any node: TCP, with a proof of our own
+};
+
+struct DaemonAddress {
+  PublicKey key{};
+  std::string endpoint{};  // of the handshake
+  protocol::Proof proof = protocol::Proof::kPeer;
+  std::string munge_socket{}, key_file{};
+};
+
+// nullopt: it names no key, or no endpoint within this reach.
+std::optional<DaemonAddress> address_of(const protocol::EndpointFile& file, Reach reach);
+
+std::string endpoint_within(Reach reach, const std::vector<std::string>& endpoints);  // "": none
 
 struct Opened {};
 struct Lost {  // gone, silent, or never answered

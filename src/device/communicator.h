@@ -1,20 +1,36 @@
-// One rank's connection to the other devices of its group: a buffer of one device is copied to all. Each call waits
-// until it is done, until its time is over (the error then names the missing ranks), or until stop(). After a failure
-// every call fails: the group has lost its step, and a new one must be made. Thread: one at a time, not the device's;
-// stop(): any.
+// One rank's path to the other devices of its group: what is on one of them is copied to all. Each call waits until it
+// is done, until its time is over (the error then names the missing ranks), or until it is stopped. A group that lost a
+// step does nothing more and is made anew. Thread: one at a time, not the device's; stop(): any.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "base/clock.h"
-#include "device/attendance.h"
-#include "device/buffer.h"
 #include "device/device.h"
+#include "device/driver.h"
 
 namespace pounce::device {
+
+// Which ranks have come to which step of a group's work. No library for groups of GPUs tells which rank it waits for,
+// so each rank reports to one that hears all of them: the client of a gang. Thread: any; a call may wait for the
+// network.
+
+class Attendance {
+ public:
+  Attendance() = default;
+  virtual ~Attendance() = default;
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+
+  virtual void arrive(Rank rank, std::uint64_t step) = 0;
+  virtual std::optional<std::vector<Rank>> missing(std::uint64_t step) = 0;  // in order; nullopt: not known here
+};
 
 class Communicator {
  public:

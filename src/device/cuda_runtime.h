@@ -1,6 +1,6 @@
-// The CUDA runtime's functions that we call, found in the library when it is opened. Names and layouts are those of
-// the CUDA Runtime API reference, 12 and 13. For this folder only. Thread: any; a device's calls are made on its
-// thread.
+// The CUDA runtime's functions that we call, found in the library when it is opened (names and layouts of the CUDA
+// Runtime API reference, 12 and 13), and what its error numbers mean to us. For this folder only. Thread: any; a
+// device's calls are made on its thread.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,26 @@
 #include <vector>
 
 #include "device/driver.h"
+#include "pounce/error.h"
 
 namespace pounce::device {
+
+// The only place that knows what an error number of the CUDA runtime means to us. Thread: any.
+
+namespace cuda {  // cudaError; tests/unit/device/cuda_declarations_test.cc compares them with CUDA's own header
+
+inline constexpr int kSuccess = 0, kMemoryAllocation = 2, kInitialization = 3, kStubLibrary = 34,
+                     kInsufficientDriver = 35, kDevicesUnavailable = 46, kNoDevice = 100, kInvalidDevice = 101,
+                     kUncorrectableEcc = 214, kUncorrectableNvlink = 220, kContained = 226, kNotReady = 600,
+                     kIllegalAddress = 700, kLaunchTimeout = 702, kContextIsDestroyed = 709, kAssert = 710,
+                     kHardwareStack = 714, kIllegalInstruction = 715, kMisalignedAddress = 716,
+                     kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailure = 719, kSystemNotReady = 802,
+                     kSystemDriverMismatch = 803, kCompatNotSupported = 804, kUnknown = 999;
+
+}  // namespace cuda
+
+// `doing`: the attempted action, "copy to the device"; `words`: the runtime's text for that number.
+Error cuda_error(int code, std::string_view doing, std::string_view words);
 
 // The beginning of cudaDeviceProp, which is the same in all versions, and room for the rest.
 struct CudaProperties {

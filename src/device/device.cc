@@ -1,11 +1,170 @@
 #include "device/device.h"
 
+#include <algorithm>
+#include <cstdio>
+#include <sys/mman.h>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include "device/buffer.h"
+#include "base/check.h"
+#include "base/threads.h"
 
 namespace pounce::device {
+
+DeviceThread::DeviceThread() : thread_([this] { serve(); }) {}
+
+DeviceThread::~DeviceThread() {
+  {
+    const std::lock_guard held(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void DeviceThread::post(std::function<void()> act) {
+  {
+    const std::lock_guard held(mutex_);
+    waiting_.push_back(std::move(act));
+  }
+  changed_.notify_one();
+}
+
+void DeviceThread::serve() {
+  name_thread("pounce-device");
+  std::unique_lock held(mutex_);
+  for (;;) {
+    changed_.wait(held, [this] { return over_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const std::function<void()> act = std::move(waiting_.front());
+    waiting_.pop_front();
+    held.unlock();
+    act();
+    held.lock();
+  }
+}
+
+namespace {
+
+constexpr std::size_t kShownHolders = 4;  // in the sentence; the context has all
+
+std::string size_words(std::uint64_t bytes) {
+  constexpr std::uint64_t kMebi = 1024 * 1024, kGibi = 1024 * kMebi;
+  char text[32];
+  if (bytes < kMebi) return std::to_string(bytes) + " bytes";
+  const bool large = bytes >= kGibi;
+  std::snprintf(text, sizeof text, "%.1f %s", static_cast<double>(bytes) / static_cast<double>(large ? kGibi : kMebi),
+                large ? "GiB" : "MiB");
+  return text;
+}
+
+using Holder = std::pair<std::string, std::uint64_t>;
+
+std::vector<Holder> largest_first(const MemoryUse& use) {
+  std::vector<Holder> all(use.holders.begin(), use.holders.end());
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Holder& one, const Holder& other) { return one.second > other.second; });
+  return all;
+}
+
+std::string shown(const std::vector<Holder>& holders, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, holders.size()); ++i)
+    text += (i > 0 ? ", " : "") + holders[i].first + " " + size_words(holders[i].second);
+  if (holders.size() > most) text += " and " + std::to_string(holders.size() - most) + " more";
+  return text;
+}
+
+}  // namespace
+
+void MemoryLedger::add(const std::string& holder, std::uint64_t bytes) {
+  use_.holders[holder] += bytes;
+  use_.bytes += bytes;
+  use_.most_bytes = std::max(use_.most_bytes, use_.bytes);
+}
+
+void MemoryLedger::remove(const std::string& holder, std::uint64_t bytes) {
+  const auto found = use_.holders.find(holder);
+  POUNCE_CHECK(found != use_.holders.end() && found->second >= bytes, "memory is given back by who has it");
+  found->second -= bytes;
+  if (found->second == 0) use_.holders.erase(found);
+  use_.bytes -= bytes;
+}
+
+Error out_of_device_memory(std::uint64_t wanted_bytes, const MemoryUse& use, std::optional<MemoryRoom> room) {
+  const auto holders = largest_first(use);
+  std::string text = "the device has no room for " + size_words(wanted_bytes);
+  if (room) text += ": " + size_words(room->free_bytes) + " of " + size_words(room->total_bytes) + " are free";
+  text += "; pounce holds " + size_words(use.bytes) + " (" + size_words(use.most_bytes) + " at most)";
+  if (!holders.empty()) text += ": " + shown(holders, kShownHolders);
+  Error error{ErrorCode::kOutOfMemory, text, "Drop what is kept on the device, or ask for a GPU with more memory.", {}};
+  error.context = {{"asked_bytes", std::to_string(wanted_bytes)},
+                   {"held_bytes", std::to_string(use.bytes)},
+                   {"most_bytes", std::to_string(use.most_bytes)},
+                   {"holders", shown(holders, holders.size())}};
+  if (room)
+    error.context["free_bytes"] = std::to_string(room->free_bytes),
+    error.context["total_bytes"] = std::to_string(room->total_bytes);
+  return error;
+}
+
+void StagingPool::Unmap::operator()(std::byte* memory) const { ::munmap(memory, size); }
+
+Result<std::unique_ptr<StagingPool>> StagingPool::make(DeviceThread& thread, Driver& driver, StagingSize size) {
+  const std::size_t bytes = size.chunk_bytes * size.chunks;
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED)
+    return failure(ErrorCode::kOutOfMemory, "this process has no memory for what goes to a device and comes from it");
+  ::madvise(mapped, bytes, MADV_HUGEPAGE);  // huge pages are pinned a hundred times as fast; a failure does not matter
+  std::unique_ptr<std::byte, Unmap> memory(static_cast<std::byte*>(mapped), Unmap{bytes});
+  if (auto pinned = thread.run([&] { return driver.pin({memory.get(), bytes}); }); !pinned)
+    return failure(pinned.error());
+  return std::unique_ptr<StagingPool>(new StagingPool(thread, driver, std::move(memory), size));
+}
+
+StagingPool::StagingPool(DeviceThread& thread, Driver& driver, std::unique_ptr<std::byte, Unmap> memory,
+                         StagingSize size)
+    : thread_(thread), driver_(driver), memory_(std::move(memory)) {
+  for (std::size_t i = 0; i < size.chunks; ++i)
+    free_.push_back({{memory_.get() + i * size.chunk_bytes, size.chunk_bytes}, {}});
+}
+
+StagingPool::~StagingPool() {
+  thread_.run([this] { return driver_.unpin({memory_.get(), memory_.get_deleter().size}); });
+}
+
+Result<StagingChunk> StagingPool::take() {
+  std::unique_lock held(mutex_);
+  came_back_.wait(held, [this] { return !free_.empty(); });
+  return take_first(std::move(held));
+}
+
+Result<std::optional<StagingChunk>> StagingPool::try_take() {
+  std::unique_lock held(mutex_);
+  if (free_.empty()) return std::optional<StagingChunk>();
+  return take_first(std::move(held)).map([](StagingChunk chunk) { return std::optional(chunk); });
+}
+
+Result<StagingChunk> StagingPool::take_first(std::unique_lock<std::mutex> held) {
+  StagingChunk chunk = free_.front();
+  free_.pop_front();
+  held.unlock();
+  if (chunk.last == Mark{}) return chunk;
+  const Mark last = std::exchange(chunk.last, Mark{});
+  const auto done = thread_.run([&] { return driver_.wait(last); });
+  if (done) return chunk;
+  give_back(chunk);
+  return failure(done.error());
+}
+
+void StagingPool::give_back(StagingChunk chunk) {
+  {
+    const std::lock_guard held(mutex_);
+    free_.push_back(chunk);
+  }
+  came_back_.notify_one();
+}
 
 Result<std::shared_ptr<Device>> Device::open(Backend& backend, Ordinal which, StagingSize staging) {
   std::shared_ptr<Device> device;

@@ -1,18 +1,32 @@
-// The devices of this process. Each is opened at its first use and kept: a context on a GPU takes hundreds of MiB of
-// its memory, which a process that uses no device does not pay. Thread: any.
+// The devices of this process by name, each opened at its first use and kept: a context on a GPU takes hundreds of MiB
+// of it, which a process pays only for the devices that it uses. Thread: any.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "device/cuda_backend.h"
 #include "device/device.h"
-#include "device/device_name.h"
+#include "device/driver.h"
 
 namespace pounce::device {
+
+// A device by the word that people write: "cuda", "cuda:1", "host". Pure.
+
+struct DeviceName {
+  enum class Kind : std::uint8_t { kHost, kCuda };
+
+  Kind kind = Kind::kHost;
+  Ordinal which{};  // among those that the process sees
+
+  static Result<DeviceName> parse(std::string_view word);
+  std::string text() const;  // with its number: "cuda:0"
+
+  friend auto operator<=>(const DeviceName&, const DeviceName&) = default;
+};
 
 class Devices {
  public:

@@ -1,19 +1,37 @@
-// The one interface to devices: what a kind of device (host memory, CUDA) can do. Counting, staging, order and
-// waiting are built on it once for all kinds (device.h, upload.h, download.h, communicator.h), and no code above it
-// includes a header of a foreign library. tests/contract/device checks every kind.
+// The one interface to devices: what is known of a device, what each kind of device (host memory, CUDA) can do, and the
+// two kinds there are. Counting, staging, order and waiting are built on it once for all kinds (device.h, transfer.h,
+// communicator.h), and no header of a foreign library is seen above it. tests/contract/device holds every kind to it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "device/device_facts.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 #include "pounce/result.h"
 
 namespace pounce::device {
+
+// Values. Thread: any.
+
+struct MemoryRoom {  // of the whole device, with all processes
+  std::uint64_t free_bytes = 0, total_bytes = 0;
+};
+
+struct DeviceFacts {
+  std::string uuid;    // as the driver writes it: GPU-… or MIG-…
+  std::string model;   // for a slice, with the slice's own name
+  std::string driver;  // its version
+  MemoryRoom memory;
+  std::optional<bool> sliced;                       // the GPU is divided into slices (MIG)
+  std::optional<std::uint32_t> numa_node;           // the nearest one
+  std::vector<std::string> nvlink_peers;            // UUIDs of the visible GPUs that it reaches over NVLink
+  std::optional<std::uint64_t> uncorrected_errors;  // of its memory (ECC), since the driver was loaded
+};
 
 using Ordinal = Number<struct OrdinalTag, std::uint32_t>;  // of a visible device, from 0
 using Mark = Number<struct MarkTag, std::uint64_t>;  // a copy, numbered from 1 in the order of starting; 0: none
@@ -35,7 +53,7 @@ class Group {
   virtual void abort() = 0;            // ends all work; the other ranks hear of it, or their time is over
 };
 
-// One device. No call takes longer than a chunk's copy. Thread: the device's (device_thread.h), from open() to the
+// One device. No call takes longer than a chunk's copy. Thread: the device's (device.h), from open() to the
 // end.
 class Driver {
  public:
@@ -71,5 +89,28 @@ class Backend {
   virtual Result<std::unique_ptr<Driver>> open(Ordinal which) = 0;  // on the thread that will use it
   virtual Result<GroupId> new_group() = 0;
 };
+
+// Devices made of this machine's memory: where there is no GPU, the same calls have the same results. A copy is done
+// when it has begun. The ranks of a group are on one machine. Thread: any.
+
+struct HostSize {
+  std::uint32_t devices = 1;
+  std::uint64_t memory_bytes = 0;  // per device; 0: the machine's
+};
+
+std::unique_ptr<Backend> host_backend(HostSize size = {});
+
+// GPUs through the CUDA runtime and NCCL, where these are installed. Thread: any.
+
+// Names or paths; the first usable one is taken. A library that another library of the process has loaded is found by
+// its name.
+struct CudaLibraries {
+  std::vector<std::string> runtime = {"libcudart.so.13", "libcudart.so.12"};
+  std::vector<std::string> nccl = {"libnccl.so.2"};
+};
+
+// kDeviceUnavailable: no runtime, no driver, one that is too old, or no GPU, in one sentence each. Uses no memory of
+// any device.
+Result<std::unique_ptr<Backend>> cuda_backend(CudaLibraries libraries = {});
 
 }  // namespace pounce::device

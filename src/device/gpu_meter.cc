@@ -1,19 +1,30 @@
 #include "device/gpu_meter.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <sstream>
+#include <sys/eventfd.h>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 #include "base/unique_fd.h"
 #include "device/nvml.h"
+#include "device/shared_library.h"
 
 namespace pounce::device {
+
+std::string word(GpuDirectStorage kind) {
+  constexpr const char* kWords[] = {"yes", "compat", "no"};
+  return kWords[static_cast<int>(kind)];
+}
+
+GpuDirectStorage gpu_direct_storage(const std::string& module, const std::string& library) {
+  if (::access(module.c_str(), F_OK) == 0) return GpuDirectStorage::kYes;
+  return SharedLibrary::open(library) ? GpuDirectStorage::kCompat : GpuDirectStorage::kNo;
+}
+
 namespace {
 
 constexpr std::chrono::milliseconds kAfterChange{100};  // least time between looks where tasks are short

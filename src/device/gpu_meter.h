@@ -1,6 +1,6 @@
-// Measures what the job's GPUs do, and watches whether they still work, as their driver reports it; empty where there
-// is no driver. A call of the driver may never return, so a thread of its own makes the calls, and no other thread
-// waits for it. Thread: the owner's.
+// What the job's GPUs are, have done, and whether they still work, as their driver tells it; nothing where there is
+// none. A driver's call may never return, so a thread of its own makes them, and no caller waits for it. Thread: the
+// owner's.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,21 @@
 #include <string>
 #include <vector>
 
-#include "device/device_facts.h"
-#include "device/gpu_direct_storage.h"
+#include "device/driver.h"
 #include "pounce/error.h"
 
 namespace pounce::device {
+
+// Whether bytes can go from a file to a GPU past the host's memory (GPUDirect Storage). Thread: any.
+
+enum class GpuDirectStorage : std::uint8_t {
+  kYes,     // the kernel's module is loaded
+  kCompat,  // cuFile is there without it: it copies through the host
+  kNo,
+};
+std::string word(GpuDirectStorage kind);
+
+GpuDirectStorage gpu_direct_storage(const std::string& module = "/proc/driver/nvidia-fs", const std::string& library = "libcufile.so.0");
 
 struct GpuUse {
   std::int32_t percent = -1;  // share of the time with a task in which they computed, the mean of all; -1: not known

@@ -1,4 +1,4 @@
-#include "device/host_backend.h"
+#include "device/driver.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// NCCL's functions that we call, found in the library when it is opened: names and layouts are those of NCCL 2.14 and
-// newer. For this folder only. Thread: a communicator's calls are made on its device's thread.
+// NCCL's functions that we call, found in the library when it is opened (names and layouts of NCCL 2.14 and newer), and
+// a group of GPUs made of them. For this folder only. Thread: a communicator's calls are made on its device's thread.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/cuda_runtime.h"
 #include "device/driver.h"
 
 namespace pounce::device {
@@ -67,6 +68,42 @@ class LateNccl {
   const std::vector<std::string> libraries_;
   std::mutex mutex_;  // guards opened_
   std::optional<Result<std::shared_ptr<const Nccl>>> opened_;
+};
+
+// One rank of a NCCL communicator that does not block: each call begins something, and NCCL tells how far it is.
+// Thread: the device's.
+
+class NcclGroup final : public Group {
+ public:
+  static Result<std::unique_ptr<Group>> join(std::shared_ptr<const CudaRuntime> cuda, std::shared_ptr<const Nccl> nccl,
+                                             const GroupId& id, Rank rank, std::uint32_t ranks);
+  ~NcclGroup() override;
+
+  Result<void> broadcast(std::byte* memory, std::size_t size, Rank from) override;
+  Result<void> leave() override;
+  Result<bool> is_done() override;
+  void abort() override;
+
+ private:
+  // NCCL works on a call; a kernel is on the stream; nothing goes on; all ranks leave.
+  enum class State {
+    kPending,
+    kOnDevice,
+    kIdle,
+    kLeaving
+  };
+
+  NcclGroup(std::shared_ptr<const CudaRuntime> cuda, std::shared_ptr<const Nccl> nccl)
+      : cuda_(std::move(cuda)), nccl_(std::move(nccl)) {}
+  Result<bool> kernel_is_done();
+
+  std::shared_ptr<const CudaRuntime> cuda_;
+  std::shared_ptr<const Nccl> nccl_;
+  CudaRuntime::Stream stream_ = nullptr;  // its own, so that copies go on while the rank waits
+  CudaRuntime::Event event_ = nullptr;
+  Nccl::Comm comm_ = nullptr;
+  State state_ = State::kPending;
+  bool sends_ = false;  // the pending call puts a kernel on the stream
 };
 
 }  // namespace pounce::device

@@ -1,6 +1,7 @@
-// The driver's reports about its GPUs (NVML). The library is opened at its first use and never linked, so that one
-// build runs on nodes with and without GPUs. Names and layouts are those of the NVML API reference, driver 510 or
-// newer. A call may never return where a GPU has failed. Thread: the one that opened it.
+// What NVIDIA's driver says of its GPUs (NVML), and whether a GPU can still be given work. The library is opened on
+// first use and never linked, so that one build runs on nodes with and without GPUs; names and layouts are those of the
+// NVML API reference, driver 510 or newer. A call may never return where a GPU has failed. Thread: the one that opened
+// it.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,29 @@
 #include <string>
 #include <vector>
 
-#include "device/device_facts.h"
-#include "device/gpu_health.h"
+#include "device/driver.h"
+#include "pounce/error.h"
 
 namespace pounce::device {
+
+// Whether a GPU can still be given work, judged by what its driver reports. Pure.
+
+// The meaning of an Xid, the number of a driver's report.
+enum class XidMeaning : std::uint8_t {
+  kProgram,  // a program caused it, and only that program ends
+  kGpu,      // the GPU, its memory or its links: it must not be used before it was reset or repaired
+  kUnknown,  // from a newer driver, or either of these
+};
+XidMeaning meaning_of_xid(std::uint64_t xid);
+
+struct GpuHealth {
+  bool gone = false;                // the driver does not reach it any more
+  std::vector<std::uint64_t> xids;  // reported since the last look
+  bool memory_failed = false;       // an uncorrected error of its memory (ECC) since the last look
+};
+
+// The error for a GPU that must not be used; nullopt: it may be used.
+std::optional<Error> failure_of(const std::string& uuid, const GpuHealth& health);
 
 class Nvml {
  public:

@@ -1,11 +1,13 @@
 // The MUNGE side of proof.h; the only user of libmunge.
-#include <munge.h>
-#include <sys/types.h>
 
 #include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
 #include <memory>
+#include <munge.h>
+#include <sodium.h>
+#include <sys/types.h>
 
-#include "identity/claim.h"
 #include "identity/proof.h"
 
 namespace pounce::identity {
@@ -102,6 +104,16 @@ Result<void> verify_munge_seal(std::string_view statement, std::string_view seal
 
 bool munge_available(const std::string& munge_socket) {
   return munge_proof(Claim{}, munge_socket, 0).has_value();
+}
+
+std::string library_version() { return ::sodium_version_string(); }
+
+std::string munge_library() {
+  Dl_info where{};
+  if (::dladdr(reinterpret_cast<void*>(&::munge_encode), &where) == 0 || where.dli_fname == nullptr) return "";
+  std::error_code trouble;
+  const auto file = std::filesystem::canonical(where.dli_fname, trouble);
+  return trouble ? where.dli_fname : file.string();
 }
 
 }  // namespace pounce::identity

@@ -1,20 +1,31 @@
-// Proves, in a HELLO, that a CURVE key belongs to the same user as the daemon.
-// A proof covers four public things: the audience (D's key), the speaker's own key, its role and its lease or
-// session.
-//   munge     a MUNGE credential over them, restricted to our uid; decoded by the daemon
-//   key file  libsodium crypto_auth over them with the 32 bytes of a 0600 file that only this user can read
-//   peer      nothing: on ipc:// the kernel tells the uid (ZAP address), checked by the handshake endpoint
-// No credential is ever made without payload and uid restriction. munge calls block on a Unix socket (at most 3
-// attempts): never call them on an event loop. Thread: any.
+// Keys, and proofs in a HELLO that a CURVE key belongs to the same user as the daemon. Thread: any.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/curve_key.h"
 #include "pounce/result.h"
 
 namespace pounce::identity {
+
+// Fresh CURVE key pairs, made by libsodium in memory only (never zmq_curve_keypair: gotchas Z7).
+
+KeyPair make_key_pair();
+
+// BLAKE2b over a list of texts, each bound with its length, so that no two lists give the same bytes.
+
+std::array<std::uint8_t, 32> digest_of(const std::vector<std::string>& parts);
+
+// A proof binds four public things: the audience (D's key), the speaker's own key, its role and its lease or session.
+//   munge     a MUNGE credential over them, restricted to our uid; decoded by the daemon
+//   key file  libsodium crypto_auth over them with the 32 bytes of a 0600 file that only this user can read
+//   peer      nothing: on ipc:// the kernel tells the uid (ZAP address), checked by the handshake endpoint
+// No credential is ever made without payload and uid restriction. munge calls block on a Unix socket (at most
+// 3 attempts): never call them on an event loop.
 
 struct Claim {
   PublicKey audience;   // the daemon's key
@@ -45,5 +56,18 @@ Result<std::string> munge_seal(std::string_view statement, const std::string& mu
 Result<void> verify_munge_seal(std::string_view statement, std::string_view seal, const std::string& munge_socket, unsigned uid);
 std::string key_seal(std::string_view statement, const SecretKey& key);
 bool is_key_seal(std::string_view statement, std::string_view seal, const SecretKey& key);
+
+// The bytes that a proof binds: magic, audience, own key, role, subject; each variable part with its length.
+
+std::string claim_bytes(const Claim& claim);
+
+// The bytes that a seal covers: a magic of its own, so that a seal is never accepted as a proof, and a digest of the
+// statement.
+std::string seal_bytes(std::string_view statement);
+
+// Which libsodium and which libmunge are loaded.
+
+std::string library_version();  // "1.0.18", of libsodium
+std::string munge_library();    // its file name, which contains the version: libmunge has no call for it
 
 }  // namespace pounce::identity

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce::job {
 

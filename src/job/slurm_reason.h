@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "pounce/error.h"
-#include "pounce/job.h"
+#include "model/job.h"
 
 namespace pounce::job {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/join.h"
+#include "base/text.h"
 
 namespace pounce::job {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/environment.h"
+#include "base/process.h"
 
 namespace pounce::job {
 

@@ -12,11 +12,11 @@
 #include <sstream>
 #include <utility>
 
-#include "base/bounded_file.h"
-#include "base/join.h"
+#include "base/file_io.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "job/job_tag.h"
-#include "launch/process_table.h"
+#include "launch/detached_process.h"
 
 namespace pounce::launch {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "launch/local_room.h"
-#include "pounce/job.h"
+#include "launch/local_nodes.h"
+#include "model/job.h"
 #include "pounce/result.h"
 
 namespace pounce::launch {

@@ -8,12 +8,11 @@
 #include <ctime>
 #include <set>
 
-#include "base/host_name.h"
-#include "base/join.h"
+#include "base/network.h"
+#include "base/text.h"
 #include "base/process.h"
-#include "launch/child_process.h"
+#include "launch/detached_process.h"
 #include "launch/local_nodes.h"
-#include "launch/process_table.h"
 
 namespace pounce::launch {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "launch/launcher.h"
 #include "launch/local_job.h"
-#include "launch/local_room.h"
+#include "launch/local_nodes.h"
 
 namespace pounce::launch {
 

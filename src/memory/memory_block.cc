@@ -1,19 +1,53 @@
 #include "memory/memory_block.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <string>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <vector>
 
-#include "memory/parts.h"
+#include "base/threads.h"
 
 namespace pounce::memory {
+namespace {
+
+constexpr std::size_t kMostThreads = 4;
+constexpr std::size_t kWorthAThread = 8 * 1024 * 1024;  // a thread costs about 20 µs, these bytes some 2 ms
+
+std::size_t part_size(std::size_t size) {
+  const std::size_t threads = std::clamp<std::size_t>(size / kWorthAThread, 1, std::min(kMostThreads, processors()));
+  const std::size_t part = (size + threads - 1) / threads;
+  return (part + kPartAlign - 1) / kPartAlign * kPartAlign;
+}
+
+}  // namespace
+
+bool in_parts(std::size_t size, const std::function<bool(std::size_t, std::size_t)>& work) {
+  if (size < 2 * kWorthAThread) return work(0, size);
+  const std::size_t part = part_size(size);
+  std::vector<char> done((size + part - 1) / part, 0);
+  const auto run = [&](std::size_t index) { done[index] = work(index * part, std::min(part, size - index * part)); };
+  {
+    const BlockedSignals blocked;  // signals go to the threads that were there before
+    std::vector<std::jthread> helpers;
+    std::size_t next = 1;
+    try {
+      for (; next < done.size(); ++next) helpers.emplace_back(run, next);
+    } catch (const std::system_error&) {  // no more threads: this one does the rest
+    }
+    for (; next < done.size(); ++next) run(next);
+    run(0);
+  }
+  return std::ranges::all_of(done, [](char ok) { return ok != 0; });
+}
+
 namespace {
 
 constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW;
@@ -83,5 +117,15 @@ std::size_t MemoryBlock::untouched() const {
 bool MemoryBlock::freeze() { return frozen() || ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0; }
 
 bool MemoryBlock::frozen() const { return (::fcntl(fd_.get(), F_GET_SEALS) & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0; }
+
+Result<std::shared_ptr<View>> View::map(std::shared_ptr<MemoryBlock> block, std::size_t size, Sharing sharing) {
+  const int flags = sharing == Sharing::kPrivate ? MAP_PRIVATE : MAP_SHARED;
+  void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, block->fd(), 0);
+  if (base == MAP_FAILED)
+    return failure(ErrorCode::kOutOfMemory, "no room for " + std::to_string(size) + " bytes of an object: " + std::strerror(errno));
+  return std::shared_ptr<View>(new View(std::move(block), static_cast<std::byte*>(base), size));
+}
+
+View::~View() { ::munmap(base_, size_); }
 
 }  // namespace pounce::memory

@@ -1,7 +1,6 @@
 #include "messages/put_words.h"
 
 #include "messages/sentence.h"
-#include "messages/suggestion.h"
 #include "messages/waiting_words.h"
 #include "model/json.h"
 

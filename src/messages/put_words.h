@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/status_document.h"
-#include "pounce/choice.h"
+#include "model/eta.h"
 #include "pounce/error.h"
 #include "protocol/messages.h"
 

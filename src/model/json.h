@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "pounce/fields.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce::model {
 

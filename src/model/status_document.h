@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "model/gpu_row.h"
-#include "model/job_figures.h"
-#include "model/queue_wait.h"
+#include "model/worker_report.h"
+#include "model/job.h"
 #include "pounce/cause.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"

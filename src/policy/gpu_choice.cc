@@ -1,11 +1,11 @@
-#include "policy/gpu_choice.h"
+#include "policy/placement_choice.h"
 
 #include <algorithm>
 #include <limits>
 #include <set>
 
-#include "base/join.h"
-#include "policy/amounts.h"
+#include "base/text.h"
+#include "policy/policy_keys.h"
 
 namespace pounce::policy {
 namespace {

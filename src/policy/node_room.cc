@@ -1,11 +1,12 @@
-#include "policy/node_room.h"
+// Where a request has room in a cluster, now or ever, and which GPUs our own jobs wait for.
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
-#include "base/join.h"
-#include "policy/amounts.h"
+#include "base/text.h"
+#include "policy/placement_choice.h"
+#include "policy/policy_keys.h"
 
 namespace pounce::policy {
 namespace {
@@ -140,6 +141,26 @@ bool fits_apart(const Resources& resources, const Nodes& nodes) {
 void tell_what_fits(Error& error, const Resources& resources, const Nodes& nodes) {
   error.remedy = what_fits(resources, nodes);
   if (fits_apart(resources, nodes)) error.context[kFitsApart] = "1";
+}
+
+namespace {
+
+void add(GpuCounts& counts, const Resources& resources) {
+  if (resources.gpus > 0 && !resources.gpu_type.empty()) counts[resources.gpu_type] += resources.all_gpus();
+}
+
+}  // namespace
+
+GpuCounts awaited_gpus(const std::vector<JobView>& jobs, const std::map<LeaseId, Resources>& chosen) {
+  GpuCounts counts;
+  std::set<LeaseId> told;
+  for (const JobView& job : jobs) {
+    if (job.lease) told.insert(*job.lease);
+    if (job.state == JobState::kQueued) add(counts, job.resources);
+  }
+  for (const auto& [lease, resources] : chosen)
+    if (!told.contains(lease)) add(counts, resources);
+  return counts;
 }
 
 }  // namespace pounce::policy

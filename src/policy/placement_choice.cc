@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/join.h"
-#include "policy/amounts.h"
-#include "policy/gpu_choice.h"
-#include "policy/node_room.h"
+#include "base/text.h"
 #include "policy/policy_keys.h"
-#include "policy/slurm_options.h"
+#include "policy/job_template.h"
 
 namespace pounce::policy {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/join.h"
-#include "policy/class_rules.h"
+#include "base/text.h"
+#include "policy/policy_keys.h"
 
 namespace pounce::policy {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "policy/policy.h"
 #include "pounce/error.h"
-#include "pounce/qos.h"
+#include "model/qos.h"
 
 namespace pounce::policy {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pounce/fields.h"
-#include "pounce/qos.h"
+#include "model/qos.h"
 
 namespace pounce::policy {
 

@@ -1,14 +1,12 @@
+// A policy file: its JSON document, read with every complaint naming its place, and written.
+
 #include "policy/policy_file.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "policy/amounts.h"
-#include "policy/bad_policy.h"
-#include "policy/class_rules.h"
 #include "policy/policy_keys.h"
-#include "policy/references.h"
 
 namespace pounce::policy {
 namespace {

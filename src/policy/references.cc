@@ -1,11 +1,9 @@
-#include "policy/references.h"
+#include "policy/policy_file.h"
 
 #include <algorithm>
 
-#include "policy/bad_policy.h"
 #include "policy/policy_keys.h"
-#include "policy/slurm_options.h"
-#include "policy/templates.h"
+#include "policy/job_template.h"
 
 namespace pounce::policy {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "policy_simulator/simulated_day.h"
 #include "policy_simulator/timeline.h"
-#include "pounce/job.h"
-#include "pounce/queue_snapshot.h"
+#include "model/job.h"
+#include "model/queue_snapshot.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
 

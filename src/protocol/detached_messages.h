@@ -5,13 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "model/queue_wait.h"
+#include "model/job.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/ids.h"
-#include "pounce/job.h"
+#include "model/ids.h"
 #include "pounce/resources.h"
-#include "protocol/about.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::protocol {
 

@@ -7,7 +7,7 @@
 
 #include "pounce/error.h"
 #include "pounce/fields.h"
-#include "protocol/about.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::protocol {
 

@@ -1,7 +1,9 @@
-// Every bound on what a peer may send (docs/protocol.md §3). Checked by size before anything is parsed.
+// What holds of each message beside its fields: every bound on what a peer may send (docs/protocol.md §3), checked by
+// size before anything is parsed, and what the page says of it. Thread: any (constants).
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 namespace pounce::protocol {
 
@@ -14,5 +16,14 @@ inline constexpr std::size_t kChunkBytes = 1024 * 1024;           // the cheapes
 inline constexpr std::size_t kInlineBytes = 1024 * 1024;          // larger arguments become objects
 inline constexpr std::size_t kDataFrameBytes = 64 * 1024 * 1024;  // one frame on a data socket (pickles in band)
 inline constexpr std::size_t kFramesPerMessage = 1024;            // header + payload frames
+
+// What docs/protocol.md says of a message beside its fields. K kernel (client), D pounced, S supervisor, I
+// interpreter, P pouncectl.
+
+struct About {
+  std::string_view way;      // "K → D"
+  std::string_view payload;  // frames after the header; empty: none
+  std::string_view when;
+};
 
 }  // namespace pounce::protocol

@@ -9,7 +9,6 @@
 #include "protocol/detached_messages.h"
 #include "protocol/handshake_messages.h"
 #include "protocol/queue_messages.h"
-#include "protocol/release_messages.h"
 #include "protocol/task_messages.h"
 #include "protocol/worker_messages.h"
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "pounce/choice.h"
-#include "pounce/cluster.h"
+#include "model/eta.h"
+#include "model/cluster.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/job.h"
-#include "protocol/about.h"
+#include "model/job.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::protocol {
 

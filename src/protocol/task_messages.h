@@ -6,12 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/run_figures.h"
+#include "model/task.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/ids.h"
-#include "pounce/task_state.h"
-#include "protocol/about.h"
+#include "model/ids.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::protocol {
 

@@ -5,13 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "model/gpu_row.h"
-#include "model/job_figures.h"
+#include "model/worker_report.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/ids.h"
-#include "pounce/namespace_state.h"
-#include "protocol/about.h"
+#include "model/ids.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::protocol {
 

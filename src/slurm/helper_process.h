@@ -1,19 +1,41 @@
-// The pounce-slurm process with its two pipes: requests and answers on one socketpair, libslurm's standard error on
-// another descriptor. Knows nothing of requests. Thread: loop.
+// Which pounce-slurm is started, and its process with its two pipes: requests and answers on one socketpair,
+// libslurm's standard error on another descriptor. Knows nothing of requests. Thread: loop; finding the program looks
+// at files, on any thread.
 #pragma once
-
-#include <sys/types.h>
 
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 #include "base/unique_fd.h"
 #include "pounce/result.h"
 
 namespace pounce::slurm {
+
+// libslurm changes with each major version of Slurm, so `pouncectl setup` builds one for the libslurm of the machine;
+// it lies in a folder of its own,
+//   BASE/pounce-slurm/<version of pounce>/libslurm.so.<number>/
+// with a link `libslurm` to the library that it was built for and, where there is one, `libslurmfull.so` to the one
+// that is preloaded. A home may be shared by clusters of different Slurms: a folder whose library is not here is not
+// for this machine.
+
+inline constexpr char kHelperName[] = "pounce-slurm", kLibraryLink[] = "libslurm", kFullLibraryLink[] = "libslurmfull.so";
+
+// The BASEs in their order: the user's own, then that of the installation whose programs are in `programs`.
+std::string users_base();
+std::string installations_base(const std::string& programs);
+
+std::string helper_folder(const std::string& base, int library_number);
+
+// The newest program whose library exists here, from the first base that has any; otherwise the one beside the other
+// programs, which may not exist.
+std::string find_helper(const std::string& programs);
+
+// The library to preload for that program, if it exists here; otherwise empty.
+std::string full_library_for(const std::string& helper);
 
 class HelperProcess {
  public:

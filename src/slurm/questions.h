@@ -11,12 +11,11 @@
 #include <variant>
 #include <vector>
 
-#include "pounce/allocations.h"
-#include "pounce/cluster.h"
+#include "model/cluster.h"
 #include "pounce/fields.h"
-#include "pounce/job.h"
-#include "pounce/qos.h"
-#include "pounce/queue_snapshot.h"
+#include "model/job.h"
+#include "model/qos.h"
+#include "model/queue_snapshot.h"
 #include "pounce/result.h"
 
 namespace pounce::slurm {

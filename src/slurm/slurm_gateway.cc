@@ -8,7 +8,6 @@
 
 #include "protocol/stream_framing.h"
 #include "slurm/helper_process.h"
-#include "slurm/helper_program.h"
 #include "slurm/wire.h"
 
 namespace pounce::slurm {

@@ -1,15 +1,27 @@
 #include "tls/channel.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cstring>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 
 #include "base/check.h"
-#include "tls/tcp_address.h"
+#include "base/random_id.h"
+#include "tls/stream.h"
+#include "tls/tcp_socket.h"
 
 namespace pounce::tls {
+
+// Declared in stream.h; here because stream.cc is left out where the build found no OpenSSL.
+
+Credential make_credential() {
+  Credential made{random_id<PeerId>(), {}};
+  auto& bytes = made.key.bytes();
+  POUNCE_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()), "getrandom failed");
+  return made;
+}
+
 namespace {
 
 bool is_ready(int fd, short event) {

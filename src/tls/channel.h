@@ -1,25 +1,37 @@
 // One encrypted connection that carries whole messages in order, for bulk data (docs/protocol.md, "The bulk lane").
-// Each end has proved to the other that it has the key that one of them made. The connection does not reconnect: on
-// kDisconnected the owner makes a new one. Nothing blocks; a call moves at most Options::turn_bytes.
-//
-// In an event loop: poll fd() for reading, and for writing while wants_write(); do not sleep while ready() nor beyond
-// next_deadline(). On an event: flush(), receive() until it returns nothing, link_event(), send() what there is,
-// check(). Thread: the one that owns the loop or leader token.
+// Its ends proved to each other that they have the key that one of them made. It does not connect again by itself: the
+// owner that is told kDisconnected makes another one. Nothing blocks; a call moves at most Options::turn_bytes.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/clock.h"
 #include "pounce/result.h"
-#include "tls/credential.h"
 #include "tls/message_framing.h"
-#include "tls/options.h"
 #include "tls/stream.h"
 #include "transport/channel.h"
 
 namespace pounce::tls {
+
+struct Options {
+  std::size_t max_frame_bytes = 0;                   // of an incoming frame; required
+  std::size_t max_frames = 1024;                     // of an incoming message
+  std::size_t high_water_bytes = 4 * 1024 * 1024;    // waiting to be sent; above it send() returns kFull
+  std::size_t turn_bytes = 4 * 1024 * 1024;          // moved in one call, so that an event loop stays responsive
+  std::chrono::milliseconds handshake{5000};         // from the first byte of TCP to the end of the handshake
+  std::chrono::milliseconds stall{30'000};           // without a byte while one is due; then the connection is lost
+  // Sent with one key; AES-GCM allows about 380 GB (RFC 8446, 5.5)
+  std::uint64_t rekey_bytes = std::uint64_t{64} << 30;
+};
+
+// In an event loop: poll fd() for reading, and for writing while wants_write(); do not sleep while ready() nor beyond
+// next_deadline(). When something is there: flush(), receive() until it has nothing, link_event(), send() what there
+// is, check(). Thread: the one that owns the loop or leader token.
 
 using transport::Link;
 using transport::Sent;

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "tls/tcp_address.h"
+#include "tls/tcp_socket.h"
 
 namespace pounce::tls {
 namespace {

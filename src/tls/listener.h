@@ -12,8 +12,6 @@
 #include "base/unique_fd.h"
 #include "pounce/result.h"
 #include "tls/channel.h"
-#include "tls/credential.h"
-#include "tls/options.h"
 #include "tls/stream.h"
 
 namespace pounce::tls {

@@ -1,5 +1,4 @@
 // Replaces stream.cc where the build found no OpenSSL: no Stream can be made, so none of this is ever called.
-#include "tls/library_version.h"
 #include "tls/stream.h"
 
 namespace pounce::tls {

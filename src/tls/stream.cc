@@ -1,15 +1,15 @@
 #include "tls/stream.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 
 #include "base/check.h"
-#include "tls/socket_bytes.h"
+#include "tls/tcp_socket.h"
 
 namespace pounce::tls {
 namespace {
@@ -263,5 +263,7 @@ void Stream::send_out() {
 void Stream::change_key() {
   if (impl_->state == State::kOpen) SSL_key_update(impl_->ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
 }
+
+std::string library_version() { return ::OpenSSL_version(OPENSSL_VERSION_STRING); }
 
 }  // namespace pounce::tls

@@ -1,9 +1,6 @@
 // TLS 1.3 over one TCP socket, with a pre-shared key and nothing else: no certificates, no tickets, no resumption, no
-// early data, one cipher (AES-128-GCM). The only user of OpenSSL. Nothing here blocks or signals; the owner polls
-// fd().
-//
-// Encrypted records are gathered and sent many at a time: OpenSSL would make a system call for each 16 KiB.
-// Thread: the owner's.
+// early data, one cipher (AES-128-GCM). The only face of OpenSSL. Nothing here blocks or signals; the owner polls
+// fd(). Thread: the owner's.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +10,26 @@
 #include <span>
 #include <string>
 
+#include "base/curve_key.h"
 #include "base/unique_fd.h"
-#include "tls/credential.h"
+#include "model/ids.h"
 
 namespace pounce::tls {
+
+// What two ends of a bulk connection have in common: a random key, and a name for it that may be seen. Made for one
+// session and one attach by the worker, told to the client over CURVE.
+
+using PeerId = HexId<struct PeerTag, 16>;  // random; the TLS identity of the pre-shared key
+
+struct Credential {
+  PeerId id;
+  SecretKey key;  // 32 random bytes, wiped when it dies
+};
+
+Credential make_credential();  // from the kernel's generator
+
+// Encrypted records are gathered, and go to the socket many at a time: OpenSSL would make a system call for each 16
+// KiB.
 
 class Stream {
  public:
@@ -50,5 +63,9 @@ class Stream {
   explicit Stream(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Which OpenSSL is loaded. Thread: any.
+
+std::string library_version();  // "3.0.19"; empty if built without it: then bulk data goes over ZeroMQ
 
 }  // namespace pounce::tls

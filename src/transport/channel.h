@@ -1,5 +1,5 @@
-// One connection from a client to a worker over any transport. It carries whole messages in order until it is lost. A
-// sent message may leave only after flush(). Thread: the one that owns the loop or leader token.
+// One connection from a client to a worker, whatever it goes over: whole messages, in order, until it is lost. What is
+// sent may be on its way only after flush(). Thread: the one that owns the loop or leader token.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,25 @@ class Channel {
   virtual bool passes_memory() const { return false; }   // frames may be Frame::share()
   // It gathers small messages until flush(), so packing them gains nothing.
   virtual bool gathers() const { return false; }
+};
+
+// What to poll of a channel: plain descriptors, since asking ZeroMQ about each socket costs several system calls each
+// time. Of a ZeroMQ socket they tell of changes only, and a send may swallow one: then they are stale until the
+// channel has been pumped.
+
+struct Descriptors {
+  Descriptors() = default;
+  explicit Descriptors(const Channel* channel) {
+    if (channel == nullptr) return;
+    socket = channel->fd();
+    monitor = channel->monitor_fd();
+    stale = fresh = true;  // nothing has been checked yet
+  }
+
+  int socket = -1, monitor = -1;  // poll(2) ignores -1
+  int bulk = -1;                  // the bulk lane's: readable when the lane has events
+  bool stale = false, fresh = false;  // fresh: the monitor reports changes only after a first check
+  bool unsent = false;                // the socket is polled for room too
 };
 
 }  // namespace pounce::transport

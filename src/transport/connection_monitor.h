@@ -1,19 +1,40 @@
-// Tracks the open and lost connections of a server socket. libzmq's monitor names a connection by its descriptor, and
-// each message names the descriptor that it came in on, so the route of a lost connection is known. A connection that
-// never sent anything has no owner; their number can be bounded. Used by this module's own files only. Thread: the
-// socket's.
+// Which connections of a server socket are there and which are gone. libzmq's monitor names a connection by its
+// descriptor, and each message the descriptor that it came in on: so the route of a lost one is known. For this
+// module's own files. Thread: the socket's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
 
-#include "transport/newcomers.h"
+#include "base/unique_fd.h"
 #include "transport/zmq_parts.h"
 
 namespace pounce::transport {
+
+// The connections that have said nothing yet: they have no route, and their number can be bounded. libzmq takes every
+// connection that there is a descriptor for, and a task's descriptors are its own (gotcha Z3): over a bound the oldest
+// are cut. So a crowd of untrusted peers has few of them, and a peer that knows a key still has the time that a
+// handshake takes.
+
+class Newcomers {
+ public:
+  explicit Newcomers(std::size_t most);
+
+  void came(int descriptor) { waiting_.push_back(descriptor); }
+  void went(int descriptor) { std::erase(waiting_, descriptor); }
+  void spoke(int descriptor) { went(descriptor); }
+  void cut_oldest(std::uint16_t own_port);
+  void cut(int descriptor, std::uint16_t own_port);  // any one connection
+
+ private:
+  std::size_t most_;
+  std::deque<int> waiting_;  // libzmq's descriptors, in the order of arrival
+  UniqueFd nothing_, held_;  // opened beforehand: too late when no descriptor is left
+};
 
 class ConnectionMonitor {
  public:

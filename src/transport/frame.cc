@@ -1,6 +1,9 @@
 #include "transport/frame.h"
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "transport/zmq_parts.h"
 
@@ -59,6 +62,90 @@ std::span<std::byte> Frame::writable() {
 
 std::string_view Frame::text() const {
   return {static_cast<const char*>(impl_->message.data()), impl_->message.size()};
+}
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little);  // as on the wire
+
+using Size = std::uint32_t;
+
+std::size_t packed_size(const Message& frames) {
+  std::size_t size = sizeof(Size);
+  for (const Frame& frame : frames) size += sizeof(Size) + frame.size();
+  return size;
+}
+
+bool may_be_packed(const Message& frames) {
+  if (frames.empty() || frames.size() > kPackedFrames) return false;
+  for (const Frame& frame : frames)
+    if (frame.block() != nullptr) return false;
+  return true;
+}
+
+void append(std::string& bytes, std::size_t number) {
+  const auto size = static_cast<Size>(number);
+  bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
+}
+
+bool take(std::string_view& bytes, std::size_t& number) {
+  Size size = 0;
+  if (bytes.size() < sizeof size) return false;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  bytes.remove_prefix(sizeof size);
+  number = size;
+  return true;
+}
+
+std::optional<Message> take_message(std::string_view& bytes) {
+  std::size_t frames = 0;
+  if (!take(bytes, frames) || frames == 0 || frames > kPackedFrames) return std::nullopt;
+  Message message;
+  message.reserve(frames);
+  for (std::size_t i = 0; i < frames; ++i) {
+    std::size_t size = 0;
+    if (!take(bytes, size) || size > bytes.size()) return std::nullopt;
+    message.push_back(Frame::copy(bytes.substr(0, size)));
+    bytes.remove_prefix(size);
+  }
+  return message;
+}
+
+}  // namespace
+
+std::size_t packable(const std::deque<Message>& messages) {
+  std::size_t count = 0, bytes = 0;
+  for (const Message& frames : messages) {
+    if (count == kPackedMost || !may_be_packed(frames)) break;
+    bytes += packed_size(frames);
+    if (bytes > kPackedBytes) break;
+    ++count;
+  }
+  return count == 0 ? 1 : count;
+}
+
+Frame pack(const std::deque<Message>& messages, std::size_t count) {
+  std::string bytes;
+  for (std::size_t i = 0; i < count; ++i) {
+    append(bytes, messages[i].size());
+    for (const Frame& frame : messages[i]) {
+      append(bytes, frame.size());
+      bytes += frame.text();
+    }
+  }
+  return Frame::copy(bytes);
+}
+
+std::optional<std::vector<Message>> unpack(std::string_view bytes, std::size_t count) {
+  if (count == 0 || count > kPackedMost || bytes.size() > kPackedBytes) return std::nullopt;
+  std::vector<Message> messages;
+  while (messages.size() < count) {
+    auto message = take_message(bytes);
+    if (!message) return std::nullopt;
+    messages.push_back(std::move(*message));
+  }
+  if (!bytes.empty()) return std::nullopt;
+  return messages;
 }
 
 }  // namespace pounce::transport

@@ -1,10 +1,12 @@
-// One frame of a message, without ZeroMQ's types: owned bytes that are sent or received without a copy, or shared
-// memory. Thread: one at a time.
+// One frame of a message, without ZeroMQ's types: owned bytes that are sent or received without a copy, or memory that
+// is handed over; and several small messages as one. Thread: one at a time for each frame.
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -43,5 +45,19 @@ class Frame {
 };
 
 using Message = std::vector<Frame>;
+
+// ZeroMQ encrypts, queues and wakes for each frame by itself: of many short calls that is most of what they cost. The
+// bytes of packed messages are those of docs/protocol.md, "Several in one".
+
+inline constexpr std::size_t kPackedMost = 64;             // messages
+inline constexpr std::size_t kPackedBytes = 64 * 1024;     // of all messages together
+inline constexpr std::size_t kPackedFrames = 16;           // of one message
+
+// How many of the first messages may be packed; 1 if the first has to go alone.
+std::size_t packable(const std::deque<Message>& messages);
+// Packs the first `count` messages, which stay unchanged.
+Frame pack(const std::deque<Message>& messages, std::size_t count);
+// Exactly `count` messages, each with at least one frame; nullopt: the bytes are malformed.
+std::optional<std::vector<Message>> unpack(std::string_view bytes, std::size_t count);
 
 }  // namespace pounce::transport

@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "base/thread_name.h"
+#include "base/threads.h"
 #include "base/unique_fd.h"
 
 namespace pounce::transport {

@@ -1,10 +1,18 @@
 #include "transport/zmq_context.h"
 
 #include <map>
+#include <zmq.h>
 
 #include "transport/zmq_parts.h"
 
 namespace pounce::transport {
+
+std::string library_version() {
+  int major = 0, minor = 0, patch = 0;
+  ::zmq_version(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
 namespace {
 
 constexpr char kZapEndpoint[] = "inproc://zeromq.zap.01";

@@ -1,5 +1,6 @@
-// One ZeroMQ context per process, with its ZAP handler. CURVE on every socket; there is no plaintext switch.
-// Thread: made and destroyed on one thread; sockets belong to the thread (or leader token) that uses them.
+// One ZeroMQ context per process, with its ZAP handler, and which libzmq is loaded. CURVE on every socket; there is no
+// plaintext switch. Thread: made and destroyed on one thread; sockets belong to the thread (or leader token) that uses
+// them.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,8 @@
 #include "base/curve_key.h"
 
 namespace pounce::transport {
+
+std::string library_version();  // "4.3.4"
 
 std::string to_z85(const PublicKey& key);
 std::optional<PublicKey> from_z85(std::string_view text);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/curve_key.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 #include "protocol/messages.h"
 
 namespace pounce::daemon_fuzzer {

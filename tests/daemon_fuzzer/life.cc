@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "base/log.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "daemon_fuzzer/speech.h"
 #include "messages/sentence.h"
 #include "protocol/codec.h"

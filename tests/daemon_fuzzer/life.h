@@ -20,7 +20,7 @@
 #include "daemon_fuzzer/pool.h"
 #include "daemon_fuzzer/script.h"
 #include "daemon_fuzzer/witness.h"
-#include "pounced/net/authenticator.h"
+#include "pounced/net/handshake.h"
 #include "pounced/service.h"
 #include "transport/event_loop.h"
 #include "unit/pounced/scratch_folder.h"

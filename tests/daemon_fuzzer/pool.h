@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon_fuzzer/script.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce::daemon_fuzzer {
 

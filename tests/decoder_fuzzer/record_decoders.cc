@@ -6,10 +6,9 @@
 #include <filesystem>
 
 #include "identity/proof.h"
-#include "pouncectl/policy_history.h"
-#include "protocol/command_function.h"
-#include "protocol/detached_record.h"
-#include "protocol/endpoint_file.h"
+#include "pouncectl/policy/history.h"
+#include "protocol/codec.h"
+#include "protocol/state_files.h"
 #include "unit/protocol/examples.h"
 
 namespace pounce::decoder_fuzzer {

@@ -6,8 +6,7 @@
 #include <set>
 
 #include "device/communicator.h"
-#include "device/download.h"
-#include "device/upload.h"
+#include "device/transfer.h"
 #include "gpu/device_speed.h"
 
 namespace pounce::device {

@@ -3,8 +3,7 @@
 #include <cstring>
 
 #include "device/device.h"
-#include "device/download.h"
-#include "device/upload.h"
+#include "device/transfer.h"
 #include "gpu/device_speed.h"
 
 namespace pounce::device {

@@ -6,8 +6,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "device/cuda_backend.h"
-#include "device/host_backend.h"
+#include "device/driver.h"
 
 namespace pounce::device {
 namespace {

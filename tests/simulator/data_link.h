@@ -5,8 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/exec/actions.h"
-#include "core/exec/events.h"
+#include "core/exec/exec_core.h"
 #include "core/task/events.h"
 #include "simulator/connection.h"
 #include "simulator/ledger.h"

@@ -10,7 +10,7 @@
 
 #include "core/exec/exec_core.h"
 #include "core/task/events.h"
-#include "pounce/namespace_state.h"
+#include "model/worker_report.h"
 #include "simulator/connection.h"
 #include "simulator/ledger.h"
 #include "simulator/planted_bugs.h"

@@ -11,8 +11,8 @@
 
 #include "base/curve_key.h"
 #include "pounce/error.h"
-#include "pounce/ids.h"
-#include "pounce/job.h"
+#include "model/ids.h"
+#include "model/job.h"
 #include "simulator/timeline.h"
 
 namespace pounce::simulator {

@@ -10,8 +10,8 @@
 
 #include "simulator/faults.h"
 #include "simulator/timeline.h"
-#include "pounce/job.h"
-#include "pounce/queue_snapshot.h"
+#include "model/job.h"
+#include "model/queue_snapshot.h"
 #include "pounce/result.h"
 
 namespace pounce::simulator {

@@ -1,6 +1,6 @@
 #include "simulator/supervisor.h"
 
-#include "base/join.h"
+#include "base/text.h"
 #include "simulator/world.h"
 
 namespace pounce::simulator {

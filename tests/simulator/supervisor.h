@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/lease/events.h"
-#include "pounce/job.h"
+#include "model/job.h"
 #include "simulator/interpreter.h"
 
 namespace pounce::simulator {

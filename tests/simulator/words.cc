@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "messages/sentence.h"
-#include "pounce/namespace_state.h"
+#include "model/worker_report.h"
 
 namespace pounce::simulator {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/lease/actions.h"
 #include "core/lease/events.h"
 #include "pounce/error.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce::simulator {
 

@@ -1,7 +1,4 @@
-// The results folder of one user and cluster. Each detached task has a folder of its own name with `record` (written
-// by pounced), `<task>.call` and `<task>.log` (by the kernel) and `<digest>.outcome` (by the worker), all 0600 in
-// 0700. The kernel prepares the folder as `.<task>`, and a rename claims the name, so two pounceds never give one
-// name twice. This class opens neither calls nor outcomes. Thread: loop.
+// Files of tasks that outlive their kernel: the results folder of detached tasks, and checkpoints. Thread: loop.
 #pragma once
 
 #include <chrono>
@@ -10,10 +7,33 @@
 #include <string>
 #include <vector>
 
+#include "model/ids.h"
 #include "pounce/result.h"
-#include "protocol/detached_record.h"
+#include "protocol/state_files.h"
 
 namespace pounce::daemon {
+
+// The checkpoints of tasks, written by workers (python/pounce/_worker/checkpoints.py) and never opened here: of a task
+// with a name `<task>.checkpoint`, of any other `<session>-<task>.checkpoint`; `.new` while one is being written.
+
+class CheckpointFolder {
+ public:
+  explicit CheckpointFolder(std::string path) : path_(std::move(path)) {}
+
+  void remove(const TaskId& task) const;           // of a task with a name
+  void remove_all_of(const SessionId& session) const;  // its client will not run its tasks again
+  // Removes checkpoints of tasks that no client follows any more, and unfinished files of workers that died while
+  // writing.
+  void remove_older(std::chrono::seconds whole, std::chrono::seconds unfinished) const;
+
+ private:
+  const std::string path_;
+};
+
+// The results folder of one user and cluster: a folder for each detached task, called as the task is. In it lie `record`
+// (ours), `<task>.call` and `<task>.log` (made by the kernel), `<digest>.outcome` (made by the worker). All of it is
+// 0600 in 0700. The kernel prepares it as `.<task>`; a rename claims the name, so that two pounceds never give one name
+// twice. Nothing here opens a call or an outcome.
 
 struct KeptOutcome {
   std::string digest;

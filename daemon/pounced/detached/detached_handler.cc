@@ -1,9 +1,10 @@
-// Handles the messages of kernels and workers about detached tasks.
+// What kernels and workers say about detached tasks.
+
 #include <algorithm>
 #include <ctime>
 
-#include "base/join.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "pounced/detached/detached_tasks.h"
 
 namespace pounce::daemon {
@@ -11,7 +12,7 @@ namespace {
 
 using protocol::DetachedRow;
 
-constexpr std::size_t kMostRows = 256;  // the newest: a header on the control channel is bounded
+constexpr std::size_t kMostDetachedRows = 256;  // the newest: a header on the control channel is bounded
 
 std::string list_of(const std::vector<protocol::DetachedRecord>& records) {
   if (records.empty()) return "there are none";
@@ -59,7 +60,7 @@ void DetachedTasks::hear(Peer& client, const protocol::DetachedAsk& message) {
     const Live* live = find(record.row.name);
     rows.push_back(live != nullptr ? live->record.row : record.row);
     if (message.name.empty()) rows.back().error = {};
-    if (rows.size() == kMostRows) break;
+    if (rows.size() == kMostDetachedRows) break;
   }
   if (!rows.empty() || message.name.empty()) return answer(client, message.question, std::move(rows));
   answer(client, message.question, {}, no_such_name(message.name, records));

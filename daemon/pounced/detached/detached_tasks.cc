@@ -1,6 +1,6 @@
 // A detached task's life: submitted, granted a worker, run, lost or ended.
 #include "pounced/detached/detached_tasks.h"
-#include "pounced/leases/queue_wait.h"
+#include "pounced/leases/status_document.h"
 
 #include <algorithm>
 #include <ctime>

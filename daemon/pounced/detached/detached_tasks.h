@@ -11,7 +11,6 @@
 
 #include "core/lease/actions.h"
 #include "pounced/daemon_state.h"
-#include "pounced/detached/checkpoint_folder.h"
 #include "pounced/detached/detached_folder.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/net/control_channel.h"

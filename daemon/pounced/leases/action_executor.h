@@ -1,5 +1,5 @@
-// Carries out the core's orders: journal records, launcher questions, messages to workers and clients. An order for a
-// peer that is gone is dropped; the core learns of the loss by an event of its own. Thread: loop.
+// Carries out what the core decides: journal, launcher, messages to workers and clients. An order for a peer that is
+// gone is dropped; the core learns of the loss by its own event. Thread: loop.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,32 @@
 #include "pounced/daemon_state.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/job_builder.h"
-#include "pounced/leases/job_notes.h"
+#include "pounced/leases/lease_logs.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/net/control_channel.h"
+#include "pounced/net/peers.h"
 #include "pounced/startup/folders.h"
 #include "pounced/storage/journal.h"
 
 namespace pounce::daemon {
+
+// Tells workers when their job's time ends, as soon as the batch system has told us and whenever it changes: what a
+// task reads as pounce.time_left().
+
+class Walltimes {
+ public:
+  Walltimes(Peers& peers, const CoreDriver& driver, ControlChannel& control) : peers_(peers), driver_(driver), control_(control) {}
+
+  // A client's status may come from a changed end time, an admission from a new worker.
+  void hear(const lease::Action& action);
+
+ private:
+  void tell(Peer& worker);
+
+  Peers& peers_;
+  const CoreDriver& driver_;
+  ControlChannel& control_;
+};
 
 struct ActionContext {
   InstanceId instance;

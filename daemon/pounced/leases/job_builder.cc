@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "policy/placement_choice.h"
 
 namespace pounce::daemon {

@@ -1,8 +1,5 @@
-// The parts of the site's policy file that pounced acts on. The file is checked before each decision that it governs
-// and reread when it has changed, so neither daemon nor notebook needs a restart. If the file cannot be used, the
-// last good policy stays in force, and the reason appears in the log, the status and the doctor's report. A shell
-// runs the policy's prologue, so a file that users other than root and this one could have written
-// (base/trusted_path.h) is not used. Thread: loop.
+// The site's policy file, as far as pounced acts on it, and what Slurm tells of the site before there is a loop.
+// Thread: loop; main for the question to pounce-slurm.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +9,26 @@
 #include <tuple>
 
 #include "core/lease/defaults.h"
+#include "model/cluster.h"
+#include "model/job.h"
 #include "policy/policy.h"
-#include "pounce/cluster.h"
-#include "pounce/job.h"
+#include "pounce/result.h"
 #include "pounced/startup/config.h"
+#include "slurm/slurm_gateway.h"
 
 namespace pounce::daemon {
+
+// One blocking question to pounce-slurm, for the moments before there is a loop.
+
+// The helper gets SLURM_CONF and SLURM_CONF_SERVER, and no other variable of Slurm's.
+slurm::GatewayOptions gateway_options(const Config& config);
+
+Result<ClusterFacts> ask_facts(const Config& config);
+
+// Looked at before each decision that it rules, and read anew where it has changed: neither daemon nor notebook is
+// started again for it. A file that cannot be used leaves what was known before; the trouble is in the log, in the
+// status and in the doctor's report. Its prologue is run by a shell: a file that others than root and this user could
+// have written (base/trusted_path.h) is not used.
 
 inline constexpr char kSitePolicy[] = "/etc/pounce/policy.json";
 

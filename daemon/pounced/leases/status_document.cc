@@ -1,31 +1,106 @@
 #include "pounced/leases/status_document.h"
 
+#include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <unistd.h>
 
-#include <algorithm>
-
+#include "base/log.h"
+#include "job/slurm_reason.h"
 #include "launch/local_launcher.h"
 #include "model/json.h"
 #include "model/status_document.h"
 #include "pounce/version.h"
-#include "pounced/leases/node_rows.h"
-#include "pounced/leases/queue_wait.h"
-#include "pounced/leases/unix_time.h"
+#include "pounced/leases/nodes.h"
 #include "protocol/message_limits.h"
 
 namespace pounce::daemon {
+
+std::int64_t unix_time_of(TimePoint when) {
+  const auto left = std::chrono::ceil<std::chrono::seconds>(when - Clock::now());
+  return left <= left.zero() ? 0 : std::time(nullptr) + left.count();
+}
+
+namespace {
+
+constexpr std::size_t kMostQueueRows = 400;  // about 400 bytes each; a message has at most 256 KiB
+
+protocol::QueueRow row_of(const JobView& view) {
+  protocol::QueueRow row;
+  row.job = view.job_identity.job.value;
+  row.name = view.name;
+  row.class_name = view.class_name;
+  row.state = view.state_name;
+  row.reason = view.reason;
+  row.node = view.nodes;
+  row.devices = view.devices;
+  row.lease = view.lease ? view.lease->hex() : "";
+  row.submit_time_s = view.submit_time_s;
+  row.start_time_s = view.start_time_s;
+  row.end_time_s = view.end_time_s;
+  if (view.state != JobState::kQueued) return row;
+  row.word = job::waiting_of(view).word;
+  row.limit = view.limit;
+  row.ahead = view.ahead;
+  return row;
+}
+
+}  // namespace
+
+protocol::QueueIs queue_rows(const Result<std::vector<JobView>>& views) {
+  protocol::QueueIs answer;
+  if (!views) {
+    answer.error = views.error();
+    return answer;
+  }
+  for (const JobView& view : *views) {
+    if (answer.rows.size() == kMostQueueRows) break;
+    answer.rows.push_back(row_of(view));
+  }
+  return answer;
+}
+
+namespace {
+
+using protocol::ReleaseHow;
+
+protocol::ReleaseRow row_of(const LeaseId& lease, const std::vector<lease::LeaseView>& views) {
+  for (const lease::LeaseView& view : views)
+    if (view.lease == lease) return {lease, std::string(word(view.state)), view.waiting, view.running};
+  return {lease, std::string(word(lease::LeaseState::kEnded)), 0, 0};
+}
+
+}  // namespace
+
+lease::ReleaseAsked release_asked(const LeaseId& lease, const protocol::ReleaseAsk& message) {
+  const bool cancel = message.how == ReleaseHow::kCancel;
+  const std::string by = message.by.empty() ? "a client" : message.by;
+  Error why = error_of(cancel ? ErrorCode::kJobCancelled : ErrorCode::kLeaseEnded,
+                       {.code = cancel ? CauseCode::kCancelled : CauseCode::kReleased, .word = by});
+  why.remedy = "Submit again; a user ended it.";
+  spdlog::info("lease={} release asked by {}", lease.hex(), by);
+  return {lease, message.how != ReleaseHow::kWhenIdle, std::move(why)};
+}
+
+protocol::ReleaseIs release_rows(const protocol::ReleaseAsk& message, const lease::LeaseCore& core) {
+  protocol::ReleaseIs answer{message.question, {}};
+  const auto views = core.leases();
+  for (const LeaseId& lease : message.leases) answer.rows.push_back(row_of(lease, views));
+  return answer;
+}
+
 namespace {
 
 // The document travels as a text inside a JSON header, where each of its quotes takes two bytes.
 constexpr std::size_t kDocumentBytes = protocol::kControlMessageBytes / 2 - 1024;
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+double seconds_of(Duration time) { return std::chrono::duration<double>(time).count(); }
 
 std::vector<model::HistoryLine> history_of(const std::vector<lease::HistoryLine>& history, TimePoint now) {
   std::vector<model::HistoryLine> lines;
   for (const lease::HistoryLine& line : history) {
     model::HistoryLine& entry = lines.emplace_back();
-    entry.ago_s = seconds(now - line.when);
+    entry.ago_s = seconds_of(now - line.when);
     entry.cause = line.why;
     if (line.from != line.to) entry.from = lease::word(line.from), entry.to = lease::word(line.to);
   }
@@ -59,8 +134,8 @@ model::LeaseRow row_of(const lease::LeaseView& view, bool stand_in, TimePoint no
   row.workers_ready = view.workers_ready;
   row.session = view.owner ? view.owner->session.hex() : "";
   row.request = view.owner ? view.owner->request.value : 0;
-  row.age_s = seconds(now - view.born);
-  row.state_s = seconds(now - view.since);
+  row.age_s = seconds_of(now - view.born);
+  row.state_s = seconds_of(now - view.since);
   return row;
 }
 

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "core/lease/defaults.h"
-#include "pounce/ids.h"
-#include "pounce/job.h"
+#include "model/ids.h"
+#include "model/job.h"
 #include "pounce/resources.h"
 #include "pounced/startup/folders.h"
-#include "protocol/endpoint_file.h"
+#include "protocol/state_files.h"
 #include "protocol/messages.h"
 
 namespace pounce::daemon {

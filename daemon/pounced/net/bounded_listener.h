@@ -1,28 +1,71 @@
-// A TCP port in front of one of pounced's ZeroMQ sockets, for all peers that come over the network. libzmq accepts
-// connections as long as there are descriptors, keeps every part of an unfinished message, and aborts if an ipc
-// socket finds no descriptor (gotchas Z3, Z12). So this listener first bounds the number of connections, their bytes
-// and their time. Accepted bytes go on, unread, to a socket in the runtime folder, where libzmq checks keys as usual.
-// A connection that finds no room waits in the kernel's queue. Thread: its own; the questions from any.
+// A TCP port of pounced's in front of one of its ZeroMQ sockets, for all peers that come from elsewhere. libzmq takes
+// every connection there is a descriptor for, keeps every part of an unfinished message, and aborts where an ipc
+// socket finds no descriptor (gotchas Z3, Z12). Thread: its own; the questions from any.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
-#include "base/listening_socket.h"
+#include "base/network.h"
 #include "base/unique_fd.h"
 #include "model/status_document.h"
 #include "pounce/result.h"
-#include "pounced/net/listener_bounds.h"
-#include "pounced/net/proxied_connection.h"
-#include "pounced/net/token_bucket.h"
+#include "pounced/net/connection_limits.h"
 
 namespace pounce::daemon {
+
+// One connection from elsewhere and the one that stands for it inside: bytes go both ways as they are, no more than
+// the other side takes, and of a newcomer no more than its allowance. Never blocks.
+
+class ProxiedConnection {
+ public:
+  // allowance: how many bytes the peer may send until settle().
+  ProxiedConnection(UniqueFd peer, UniqueFd inside, std::size_t allowance)
+      : peer_(std::move(peer)), inside_(std::move(inside)), inwards_{{}, allowance} {}
+
+  // Moves the bytes that can move now, so that both descriptors signal the next change. False: one side has ended;
+  // its last bytes have been handed on if the other side took them.
+  bool pump();
+  void settle() { inwards_.allowance = kUnlimited; }  // then pump again
+
+  // The sides that have not taken all bytes held for them. Only these are watched for room, because a watch on any
+  // other side would fire for each byte that it takes.
+  struct Full {
+    bool peer = false, inside = false;
+    bool operator==(const Full&) const = default;
+  };
+  Full full() const { return {!outwards_.pending.empty(), !inwards_.pending.empty()}; }
+
+  int peer() const { return peer_.get(); }
+  int inside() const { return inside_.get(); }
+
+ private:
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+  enum class Step : std::uint8_t { kOn, kLater, kOver };
+
+  struct Flow {
+    std::string pending{};  // read, but not yet taken by the other side
+    std::size_t allowance = kUnlimited;
+    bool move(int from, int to);
+    Step hand_on(int to);
+    Step take(int from);
+  };
+
+  UniqueFd peer_, inside_;
+  Flow inwards_, outwards_;
+};
+
+// Connections, their number, their bytes and their time are counted first; what passes goes on, unread, to a socket in
+// the runtime folder, where libzmq asks for keys as ever. A peer that finds no room waits in the kernel's line.
 
 class BoundedListener {
  public:

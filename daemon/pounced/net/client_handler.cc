@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "pounced/leases/release_request.h"
+#include "pounced/leases/status_document.h"
 
 namespace pounce::daemon {
 namespace {

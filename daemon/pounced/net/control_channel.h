@@ -1,14 +1,20 @@
-// The control channel without its socket. It decodes each frame of an admitted peer and hands it on with that peer;
-// the handlers compare the peer with what the message says about its sender. Thread: loop.
+// The control channel and its socket: each frame of a peer whose key is admitted is read and handed on with that peer;
+// the handlers compare it with what the message says about its sender. Thread: loop.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/curve_key.h"
+#include "pounce/result.h"
 #include "pounced/net/peers.h"
 #include "protocol/messages.h"
+#include "transport/event_loop.h"
+#include "transport/router_socket.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 
@@ -37,6 +43,31 @@ class ControlChannel {
   MessageHandler on_message_;
   LossHandler on_loss_;
   SendFrame send_frame_;
+};
+
+// The channel's socket: only keys that the handshake endpoint let in may even connect.
+
+class ControlSocket {
+ public:
+  static constexpr char kDomain[] = "control";
+
+  // Passes messages to the channel, which outlives the socket.
+  static Result<std::unique_ptr<ControlSocket>> open(transport::EventLoop& loop, transport::Context& context, const KeyPair& keys,
+                                                     const std::vector<std::string>& endpoints, std::chrono::milliseconds heartbeat,
+                                                     unsigned uid, const Peers& peers, ControlChannel& channel);
+  ~ControlSocket();
+
+  bool send(const std::string& route, const std::string& frame);
+
+ private:
+  ControlSocket(transport::EventLoop& loop, ControlChannel& channel) : loop_(loop), channel_(channel) {}
+  void drain();
+  void receive();
+
+  transport::EventLoop& loop_;
+  ControlChannel& channel_;
+  std::unique_ptr<transport::RouterSocket> socket_;
+  transport::EventLoop::WatchId watch_ = 0, losses_ = 0;
 };
 
 }  // namespace pounce::daemon

@@ -6,7 +6,7 @@
 
 #include "pounce/result.h"
 #include "pounced/startup/folders.h"
-#include "protocol/endpoint_file.h"
+#include "protocol/state_files.h"
 
 namespace pounce::daemon {
 

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/curve_key.h"
 #include "core/lease/events.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 #include "protocol/messages.h"
 
 namespace pounce::daemon {

@@ -8,7 +8,7 @@
 #include "pounced/daemon_state.h"
 #include "pounced/detached/detached_tasks.h"
 #include "pounced/leases/core_driver.h"
-#include "pounced/leases/job_notes.h"
+#include "pounced/leases/lease_logs.h"
 #include "pounced/net/control_channel.h"
 
 namespace pounce::daemon {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "launch/local_launcher.h"
-#include "pounced/leases/ask_gateway.h"
+#include "pounced/leases/site_policy.h"
 #include "slurm/slurm_gateway.h"
 
 namespace pounce::daemon {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/trusted_path.h"
-#include "pounced/startup/home.h"
+#include "pounced/startup/folders.h"
 
 namespace pounce::daemon {
 namespace {

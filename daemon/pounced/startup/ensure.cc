@@ -1,30 +1,29 @@
-#include "pounced/startup/ensure.h"
-
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
+// `pounced ensure`: finds this instance's daemon or starts one, and waits for its endpoint.
 
 #include <cerrno>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
-#include "base/bounded_file.h"
 #include "base/clock.h"
+#include "base/file_io.h"
 #include "pounced/net/endpoint.h"
-#include "pounced/startup/programs.h"
+#include "pounced/startup/commands.h"
+#include "pounced/startup/setup.h"
 #include "pounced/startup/spawn.h"
-#include "pounced/startup/start_failure.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/storage/file.h"
 
 namespace pounce::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{20};   // between two looks for a daemon that another process starts
+constexpr std::chrono::milliseconds kLookForDaemon{20};   // between two looks for a daemon that another process starts
 constexpr std::chrono::seconds kStartSlack{10};  // beyond the one Slurm request that a start makes
-constexpr std::size_t kLogLines = 10, kLogBytes = 8 * 1024;
+constexpr std::size_t kLogLines = 10, kReportedLogBytes = 8 * 1024;
 
 std::vector<std::string> serve_command(const CommandLine& command, const Setup& setup) {
   std::vector<std::string> argv = {this_program(), "serve", "--detached", "--outer-job",
@@ -36,7 +35,7 @@ std::vector<std::string> serve_command(const CommandLine& command, const Setup& 
 }
 
 std::string last_lines(const std::string& path) {
-  const std::string text = read_end(path, kLogBytes);
+  const std::string text = read_end(path, kReportedLogBytes);
   std::size_t from = text.size();
   for (std::size_t line = 0; line <= kLogLines && from != std::string::npos && from > 0; ++line)
     from = text.rfind('\n', from - 1);
@@ -85,7 +84,7 @@ Waited wait_for_endpoint(const Folders& folders, TimePoint deadline) {
     const auto holder = StartLock::holder(folders.lock());
     if (!holder) break;
     starter = holder;
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kLookForDaemon);
   }
   return {{}, starter ? start_failure_of(folders, *starter) : std::nullopt};
 }

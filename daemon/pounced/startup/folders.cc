@@ -1,19 +1,58 @@
-#include "pounced/startup/folders.h"
+// Where this user's files are: the home, the base of all state folders, the instance's two folders.
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "pounced/startup/folders.h"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/own_name.h"
+#include "base/file_io.h"
 #include "base/trusted_path.h"
 #include "base/unique_fd.h"
 
 namespace pounce::daemon {
+namespace {
+
+constexpr char kBelowHome[] = "/.local/state/pounce";
+
+std::string registered_home() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry != nullptr ? entry->pw_dir : "/";
+}
+
+}  // namespace
+
+std::string home_folder() {
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? home : registered_home();
+}
+
+std::string default_state_folder() { return home_folder() + kBelowHome; }
+std::string usual_state_folder() { return registered_home() + kBelowHome; }
+
+std::string why_not_usable(const std::string& folder) {
+  const std::filesystem::path there = nearest_existing(folder);
+  if (const auto trusted = open_trusted_folder(there); !trusted) return trusted.error().text;
+  const WriteProbe probe = probe_writing(there);
+  return probe.trouble.empty() ? "" : there.string() + " cannot be written: " + probe.trouble;
+}
+
+std::string fallback_state_folder() { return own_name_in("/var/tmp", "pounce-" + std::to_string(::geteuid())); }
+
+StateBase choose_state_base(const std::string& usual, const std::string& fallback,
+                            const std::function<bool(const std::string& base)>& lives) {
+  if (lives(usual)) return {usual, {}};
+  const std::string trouble = why_not_usable(usual);
+  if (lives(fallback)) return {fallback, trouble.empty() ? usual + " could not be written a while ago" : trouble};
+  if (trouble.empty() || !why_not_usable(fallback).empty()) return {usual, {}};
+  return {fallback, trouble};
+}
+
 namespace {
 
 // An ipc socket's path has 107 bytes at most; "/<12 digits>/handshake" must fit behind this, with some room.

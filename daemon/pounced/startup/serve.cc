@@ -1,36 +1,94 @@
-#include "pounced/startup/serve.h"
+// `pounced serve`: the daemon's life from start lock to end.
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
 #include <fcntl.h>
+#include <memory>
+#include <optional>
+#include <random>
+#include <signal.h>
+#include <stdexcept>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <ctime>
-#include <exception>
-#include <memory>
-#include <optional>
-#include <random>
-
 #include "base/log.h"
+#include "base/unique_fd.h"
 #include "pounce/version.h"
 #include "pounced/daemon.h"
 #include "pounced/startup/backend.h"
-#include "pounced/startup/gone_folders.h"
-#include "pounced/startup/signals.h"
-#include "pounced/startup/start_failure.h"
+#include "pounced/startup/commands.h"
+#include "pounced/startup/instance.h"
+#include "pounced/startup/spawn.h"
 #include "pounced/startup/start_lock.h"
-#include "pounced/startup/start_report.h"
 #include "pounced/storage/expired_states.h"
 #include "protocol/codec.h"
 #include "transport/event_loop.h"
 
 namespace pounce::daemon {
+
+// TERM and INT as a readable descriptor. By handlers, not by a blocked mask with signalfd: handlers are undone by exec,
+// a mask is inherited by every worker that this process starts. One per process. Thread: main.
+
+class Signals {
+ public:
+  Signals();  // throws std::runtime_error
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int fd() const { return bell_.get(); }
+
+ private:
+  UniqueFd bell_;
+};
+
+namespace {
+
+std::atomic<int> bell_number = -1;  // the handler's only way to know it
+
+void ring(int) {
+  const int saved = errno;
+  ::eventfd_write(bell_number, 1);
+  errno = saved;
+}
+
+void pass_over(int) {}  // a handler that does nothing, since SIG_IGN would be inherited by workers
+
+void handle(int signal_number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  if (::sigaction(signal_number, &action, nullptr) != 0) throw std::runtime_error("cannot handle a signal");
+}
+
+}  // namespace
+
+Signals::Signals() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!bell_) throw std::runtime_error("no descriptor for signals");
+  bell_number = bell_.get();
+  handle(SIGTERM, ring);
+  handle(SIGINT, ring);
+  handle(SIGPIPE, pass_over);
+  handle(SIGXFSZ, pass_over);  // a write beyond `ulimit -f` is an error of the write
+  handle(SIGHUP, pass_over);  // the terminal of a `serve` by hand may go
+}
+
+Signals::~Signals() {
+  ::signal(SIGTERM, SIG_DFL);
+  ::signal(SIGINT, SIG_DFL);
+  bell_number = -1;
+}
+
 namespace {
 
 constexpr std::chrono::seconds kLookAtFiles{5};  // one small file each time
-constexpr std::chrono::hours kShowLife{1};      // gone_folders.cc relies on it
+constexpr std::chrono::hours kShowLife{1};      // instance.cc relies on it
 constexpr std::chrono::milliseconds kBetweenFolders{50};
 constexpr std::chrono::hours kBetweenLooks{1};
 constexpr rlim_t kDescriptors = 65536;  // each peer is one (gotchas Z3)

@@ -1,7 +1,5 @@
-// Gathers what `ensure` and `serve` need first: the configuration, the launcher, the instance and where its files
-// are. The launcher is chosen here: without any sign of Slurm and without a choice it is the local one, and the user
-// is told; in every other case it is the chosen one, Slurm without a choice, or an error. There is no silent
-// fallback. Thread: main, before the loop.
+// What both `ensure` and `serve` must know before anything else: the configuration, the launcher, the instance, where
+// its files are, whether there is a Slurm. Thread: main, before the loop.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +10,44 @@
 #include "pounced/startup/config.h"
 #include "pounced/startup/folders.h"
 #include "pounced/startup/instance.h"
-#include "pounced/startup/slurm_conf.h"
-#include "protocol/endpoint_file.h"
+#include "protocol/state_files.h"
 
 namespace pounce::daemon {
+
+// The sibling programs of this one, where the configuration does not name others. Thread: any.
+
+std::string this_program();
+std::string beside_this_program(const std::string& name);
+
+// What pounced must know of Slurm's configuration before it may speak to Slurm: whether there is one on this machine,
+// the cluster's name and the SlurmUser. Reads the text; libslurm, which can end its process, is pounce-slurm's.
+// Thread: any.
+
+enum class SlurmFound { kNothing, kFile, kConfigless };
+
+struct SlurmSource {
+  SlurmFound found = SlurmFound::kNothing;
+  std::string path;  // kFile: the slurm.conf
+};
+
+struct SlurmPlaces {  // where to look; tests look elsewhere
+  std::string default_conf = "/etc/slurm/slurm.conf";
+  std::string configless_folder = "/run/slurm/conf";
+};
+
+// Looks at SLURM_CONF, the default file, the configless cache and SLURM_CONF_SERVER, in libslurm's order.
+SlurmSource find_slurm(const SlurmPlaces& places = {});
+
+struct SlurmConf {
+  std::string cluster;
+  std::string slurm_user = "root";  // Slurm's own default
+};
+
+// kSlurmConfig when it cannot be read or names no cluster. `Include` is followed one level.
+Result<SlurmConf> read_slurm_conf(const std::string& path);
+
+// The rule of the launcher: without any sign of Slurm, and with nothing configured, the local one (and the user is
+// told); in every other case the requested one, or an error. Never a silent fallback.
 
 struct CommandLine {
   std::string config;                      // --config

@@ -1,15 +1,18 @@
-#include "pounced/startup/spawn.h"
+// Starting `pounced serve`, and the line that tells how that went.
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "pounced/startup/spawn.h"
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <string_view>
+#include <unistd.h>
 
-#include "base/pipe.h"
+#include "base/file_io.h"
+#include "base/log.h"
 #include "base/process.h"
-#include "pounced/startup/start_report.h"
+#include "pounced/storage/file.h"
+#include "protocol/codec.h"
 
 extern char** environ;
 
@@ -48,6 +51,27 @@ Result<UniqueFd> spawn_detached(const std::vector<std::string>& command, const s
   if (const auto started = start_process(program); !started)
     return failure(ErrorCode::kDaemonUnavailable, started.error().text);
   return std::move(pipe->reader);
+}
+
+void StartReport::failed(const Error& error) { tell(protocol::encode_error(error)); }
+
+void StartReport::tell(std::string_view line) {
+  if (!pipe_) return;
+  write_all(pipe_.get(), line);  // a starter that is gone does not matter
+  pipe_.reset();
+}
+
+void leave_start_failure(const Folders& folders, const LockOwner& starter, std::string_view report) {
+  const auto left = replace_file(folders.start_failure(), encode_owner(starter).append(report));
+  if (!left) spdlog::warn("{}", left.error().text);
+}
+
+std::optional<std::string> start_failure_of(const Folders& folders, const LockOwner& starter) {
+  const auto text = read_own_file(folders.start_failure());
+  if (!text) return std::nullopt;
+  const std::size_t line = text->find('\n');
+  if (line == std::string::npos || decode_owner(text->substr(0, line)) != starter) return std::nullopt;
+  return text->substr(line + 1);
 }
 
 }  // namespace pounce::daemon

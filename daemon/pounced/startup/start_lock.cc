@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "launch/process_table.h"
+#include "launch/detached_process.h"
 #include "pounced/startup/instance.h"
 #include "pounced/storage/file.h"
 

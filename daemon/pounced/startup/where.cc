@@ -1,10 +1,10 @@
-#include "pounced/startup/where.h"
+#include "pounced/startup/commands.h"
 
 #include <nlohmann/json.hpp>
 
 #include "pounced/leases/site_policy.h"
-#include "pounced/startup/gone_folders.h"
-#include "pounced/startup/home.h"
+#include "pounced/startup/instance.h"
+#include "pounced/startup/folders.h"
 #include "protocol/codec.h"
 
 namespace pounce::daemon {

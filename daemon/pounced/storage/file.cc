@@ -1,16 +1,17 @@
+// Small files: written whole, or grown line by line.
+
 #include "pounced/storage/file.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-
-#include "base/bounded_file.h"
+#include "base/file_io.h"
 #include "base/unique_fd.h"
-#include "base/write_all.h"
 
 namespace pounce::daemon {
 namespace {
@@ -51,6 +52,14 @@ std::optional<std::string> read_own_file(const std::string& path, std::size_t mo
   if (!fd || ::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid())
     return std::nullopt;
   return read_whole(fd.get(), most_bytes);
+}
+
+bool append_lines(const std::string& path, const std::string& lines, std::uintmax_t most_bytes) {
+  struct stat is {};
+  if (::stat(path.c_str(), &is) == 0 && static_cast<std::uintmax_t>(is.st_size) > most_bytes)
+    std::rename(path.c_str(), (path + ".1").c_str());
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  return file.get() >= 0 && write_all(file.get(), lines);
 }
 
 }  // namespace pounce::daemon

@@ -1,8 +1,9 @@
-// The instance's journal: an append-only 0600 file of checksummed lines. The journal is a hint and Slurm is the
-// truth: damage is moved aside and logged, and the first reconciliation finds what the damaged lines recorded. The
-// only writer is the holder of the start lock. Thread: loop.
+// The instance's journal: an append-only 0600 file of checksummed lines. It is a hint, Slurm is the truth: what is
+// damaged is moved aside and reported, and the first reconciliation finds what it contained. One writer: the holder of
+// the start lock. Thread: loop.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,18 @@
 #include "pounce/result.h"
 
 namespace pounce::daemon {
+
+// One record as one line: {"crc32c":"xxxxxxxx","record":{...}}. The checksum covers the record's bytes as they stand in
+// the line. Thread: any (values).
+
+struct JournalLine {
+  // none: another version of pounce wrote the line; a reconciliation finds what it recorded
+  std::optional<lease::JournalRecord> record;
+};
+
+std::string encode_journal_line(const lease::JournalRecord& record);  // with its newline
+// A line without its newline; nullopt: damaged.
+std::optional<JournalLine> decode_journal_line(std::string_view line);
 
 struct JournalContent {
   std::vector<lease::JournalRecord> records;  // up to the first damaged line

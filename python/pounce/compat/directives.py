@@ -25,7 +25,7 @@ _LETTER = re.compile(r"-([A-Za-z])[=\s]?\s*(.*)")
 _IGNORED = frozenset(("job-name", "output", "error", "open-mode", "comment", "parsable", "quiet", "verbose", "requeue",
                       "no-requeue", "get-user-env", "signal", "wait-all-nodes"))
 
-# src/client/travelling.cc has the list.
+# src/client/client.cc has the list.
 VARIABLES = ("PATH, LD_LIBRARY_PATH, PYTHONPATH, OMP_*, MKL_*, CUDA_HOME, HF_HOME, TORCH_HOME and those of conda and "
              "of loaded modules travel from the notebook by themselves, as they are when its client is made. "
              "Set others inside the function.")

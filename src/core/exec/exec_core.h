@@ -1,6 +1,6 @@
-// The worker's machine: which task is queued, running or done, for which session, and what happens to repeated
-// messages. One task runs at a time, in order of arrival. Outcomes are kept until their session acknowledges them. A
-// session sees and touches only its own tasks. Pure: no I/O, no clock, no thread. Thread: the owner's.
+// The worker's machine: which task is queued, running or done, in whose name, and what becomes of repeated messages.
+// One task runs at a time, in order of arrival. Outcomes are kept until their session acknowledges them. A session sees
+// and touches only its own tasks. Pure: no I/O, no clock, no thread. Thread: the owner's.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,97 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
-#include "core/exec/actions.h"
-#include "core/exec/events.h"
+#include "model/ids.h"
+#include "model/task.h"
 
 namespace pounce::exec {
+
+// What can happen to a worker's tasks. The engine (src/worker/interpreter) makes these from messages and from what the
+// main thread does. Payloads stay in the engine, keyed by task id: the core sees names only. Values. Thread: any.
+
+struct TaskArrived {
+  SessionId session;
+  TaskId task;
+  std::uint32_t attempt = 0;
+  bool inputs_here = true;  // its function and all its objects are whole on this worker
+};
+struct RunnerReady {};  // the main thread waits for work
+struct RunnerAway {};   // it does something of its own now: what arrives is queued
+struct RunEnded {       // the function returned, raised or was interrupted; the engine keeps its outcome
+  TaskId task;
+};
+struct OutcomesAcknowledged {
+  SessionId session;
+  std::vector<TaskId> tasks;
+};
+struct StatesRequested {
+  SessionId session;
+  std::vector<TaskId> tasks;
+  bool no_others = false;  // the session counts on no other task here: they are given up
+};
+struct CancelRequested {
+  SessionId session;
+  TaskId task;
+  Duration grace{};  // from its interrupt until the interpreter is given up
+  bool only_if_queued = false;
+};
+struct SessionDismissed {
+  SessionId session;
+};
+struct TimePassed {};  // at next_deadline(), or at any time
+
+using Event = std::variant<TaskArrived, RunnerReady, RunnerAway, RunEnded, OutcomesAcknowledged, StatesRequested, CancelRequested,
+                           SessionDismissed, TimePassed>;
+
+// What the worker's engine must do after an event. Each is idempotent or happens once per task and attempt. Values.
+// Thread: any.
+
+enum class Failure : std::uint8_t { kCancelled, kInputsMissing };
+
+struct KeepTask {  // a new task: its payload is needed until StartTask or FailTask
+  TaskId task;
+};
+struct StartTask {  // give it to the main thread
+  SessionId session;
+  TaskId task;
+};
+struct TellStarted {  // a repeated task that runs already: its sender may have missed Started
+  SessionId session;
+  TaskId task;
+};
+struct InterruptTask {  // SIGINT to the main thread; it runs this task now
+  TaskId task;
+};
+struct GiveUp {  // it did not stop within its grace: only the end of the interpreter ends it
+  TaskId task;
+};
+struct FailTask {  // it will never run: make its outcome, keep it, send it
+  SessionId session;
+  TaskId task;
+  Failure why = Failure::kCancelled;
+};
+struct SendOutcome {  // the kept one, for the first time or again
+  SessionId session;
+  TaskId task;
+};
+struct AnswerStates {
+  SessionId session;
+  std::vector<TaskId> tasks;
+  std::vector<RemoteTaskState> states;
+};
+struct ForgetTask {  // its payload and outcome are no longer needed
+  TaskId task;
+};
+struct TellActivity {  // queued and running tasks, after a change
+  std::uint32_t running = 0;
+};
+
+using Action = std::variant<KeepTask, StartTask, TellStarted, InterruptTask, GiveUp, FailTask, SendOutcome, AnswerStates,
+                            ForgetTask, TellActivity>;
 
 class ExecCore {
  public:

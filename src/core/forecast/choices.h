@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "pounce/choice.h"
-#include "pounce/cluster.h"
-#include "pounce/job.h"
+#include "model/eta.h"
+#include "model/cluster.h"
+#include "model/job.h"
 
 namespace pounce::forecast {
 

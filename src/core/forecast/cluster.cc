@@ -1,4 +1,4 @@
-#include "core/forecast/cluster_state.h"
+#include "core/forecast/cluster.h"
 
 #include <algorithm>
 #include <set>

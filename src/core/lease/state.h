@@ -19,9 +19,9 @@
 #include "job/slurm_reason.h"
 #include "pounce/cause.h"
 #include "pounce/error.h"
-#include "pounce/ids.h"
-#include "pounce/job.h"
-#include "pounce/namespace_state.h"
+#include "model/ids.h"
+#include "model/job.h"
+#include "model/worker_report.h"
 #include "pounce/resources.h"
 
 namespace pounce::lease {

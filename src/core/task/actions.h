@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/task/events.h"
-#include "pounce/request.h"
+#include "model/task.h"
 
 namespace pounce::task {
 

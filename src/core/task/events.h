@@ -18,9 +18,9 @@
 
 #include "base/curve_key.h"
 #include "pounce/error.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 #include "pounce/resources.h"
-#include "pounce/task_state.h"
+#include "model/task.h"
 
 namespace pounce::task {
 

@@ -1,10 +1,51 @@
-// Pools: which of a queue's requests are wanted, by what is known of its work. To pounced each of them is an ordinary
-// request with one lease at a time.
+// What is asked of the daemon: how many leases a pool wants, which of a queue's requests are wanted, and the demand
+// that the daemon is told.
+
+#include "core/task/pools.h"
+
 #include <algorithm>
+#include <cmath>
 
 #include "core/task/machine.h"
 
 namespace pounce::task {
+namespace {
+
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+std::uint64_t whole(double count) { return count < 1 ? 0 : static_cast<std::uint64_t>(std::min(count, 1e6)); }
+
+// The work that is left when the next lease arrives, counted in leases that work on it for as long as their start
+// took. The leases that are there, and those that come earlier, work on it meanwhile.
+std::uint64_t worth(const PoolView& pool) {
+  const double start = seconds(pool.start) * pool.workers_each;
+  return whole(seconds(pool.task) * static_cast<double>(pool.waiting) / start - pool.held - pool.coming);
+}
+
+// So many that each finds at least one task.
+std::uint64_t useful(const PoolView& pool) { return (pool.waiting + pool.workers_each - 1) / pool.workers_each; }
+
+// The same for the tasks that the present workers leave.
+std::uint64_t useful_when_they_come(const PoolView& pool) {
+  if (pool.task == Duration{}) return useful(pool);
+  const double taken = std::floor(seconds(pool.start) / seconds(pool.task) * pool.held);
+  return whole(static_cast<double>(useful(pool)) - taken);
+}
+
+}  // namespace
+
+std::uint32_t leases_wanted(const PoolView& pool) {
+  const std::uint32_t least = std::min(pool.least, pool.most);
+  if (pool.waiting == 0) return pool.working ? least : 0;
+  // A lease that would find no task does not count.
+  const std::uint64_t coming = std::min<std::uint64_t>(pool.coming, useful(pool));
+  const std::uint64_t more = std::min(pool.coming + worth(pool), useful_when_they_come(pool));
+  const std::uint64_t wanted = pool.held + std::max(coming, more);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, std::max(least, 1u), std::max(pool.most, 1u)));
+}
+
+// Which of a queue's requests are wanted, from what is known of its work. Each request is to pounced what any other
+// is, and has one lease at a time.
 
 void Machine::plan_pools() {
   for (auto& [id, queue] : queues_)
@@ -143,6 +184,59 @@ TimePoint Machine::replan_due() const {
   TimePoint due = TimePoint::max();
   for (const auto& [id, queue] : queues_) due = std::min(due, queue.replan_due);
   return due;
+}
+
+// What the daemon is told: per request, how much waits, how much runs, which leases are held. Always whole, so a lost
+// or repeated message does no harm; rarely, so that pounced stays off the path of short tasks.
+
+std::vector<Request> Machine::demand() const {
+  std::vector<Request> requests;
+  for (const auto& [id, record] : requests_) {
+    // The peak keeps a stream of short tasks from looking idle at the moments when it is sampled.
+    const std::uint32_t running = std::max(record.running, record.peak);
+    Request request{id, queues_.at(record.queue).resources, waiting_for(record), running, {}, record.generation};
+    for (const auto& [lease, held] : leases_)
+      if (held.request == id) request.holds.push_back(lease);
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+void Machine::plan_demand() {
+  demand_changed_ = false;
+  const TimePoint due = demand_is_urgent() ? sent_demand_at_ + settings_.demand_pause : now_ + settings_.demand_delay;
+  demand_due_ = std::min(demand_due_, std::max(due, now_));
+}
+
+void Machine::tell_demand() {
+  demand_due_ = TimePoint::max();
+  if (!session_open_ || closed_) return;  // told when it opens
+  auto wanted = demand();
+  if (wanted != sent_demand_ || now_ >= repeat_demand_at()) {
+    sent_demand_at_ = now_;
+    sent_demand_ = wanted;
+    emit(SendDemand{std::move(wanted)});
+  }
+  for (auto& [id, record] : requests_) record.peak = 0;
+  if (demand() != sent_demand_) demand_due_ = now_ + settings_.demand_delay;
+}
+
+TimePoint Machine::repeat_demand_at() const {
+  const bool waits = std::ranges::any_of(queues_, [](const auto& entry) { return !entry.second.waiting.empty(); });
+  return waits && session_open_ && !closed_ ? sent_demand_at_ + settings_.demand_repeat : TimePoint::max();
+}
+
+// Runs after each event, so it does without building the demand.
+bool Machine::demand_is_urgent() const {
+  return std::ranges::any_of(requests_, [this](const auto& entry) {
+    const auto& [id, record] = entry;
+    // Sorted by id, as demand() makes it.
+    const auto sent = std::ranges::lower_bound(sent_demand_, id, {}, &Request::id);
+    const std::uint32_t waiting = waiting_for(record);
+    if (sent == sent_demand_.end() || sent->id != id) return waiting > 0 || record.generation > 0;
+    const bool more = queues_.at(record.queue).resources.is_pool() ? waiting > 0 && sent->waiting == 0 : waiting > sent->waiting;
+    return more || record.generation > sent->generation;
+  });
 }
 
 }  // namespace pounce::task

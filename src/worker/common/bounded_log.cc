@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "base/write_all.h"
+#include "base/file_io.h"
 
 namespace pounce::worker {
 namespace {

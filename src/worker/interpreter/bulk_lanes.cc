@@ -1,6 +1,79 @@
 #include "worker/interpreter/bulk_lanes.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace pounce::worker {
+
+std::string Relays::name_of(const SessionId& session, const ObjectId& object, const std::string& to) {
+  return session.hex() + "/" + object.hex() + "/" + to;
+}
+
+bool Relays::serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<bulk::Offered> parts) {
+  serving_.erase({session, reader});
+  bulk::Lane lane;
+  if (lane.fd() < 0) return false;
+  lane.offer(object.hex(), std::move(parts));
+  serving_.emplace(std::pair(session, reader), std::move(lane));
+  return true;
+}
+
+bool Relays::let_in(const std::string& reader, std::unique_ptr<tls::Channel>& accepted) {
+  const auto found = std::ranges::find(serving_, reader, [](const auto& entry) { return entry.first.second; });
+  if (found == serving_.end()) return false;
+  found->second.add(std::move(accepted));
+  return true;
+}
+
+bool Relays::fetch(const SessionId& session, const ObjectId& object, const std::string& source, std::string_view keys,
+                   std::vector<bulk::Target> targets, bulk::Position from) {
+  end_fetch(session, object);
+  auto credentials = bulk::credentials_of(keys);
+  if (!credentials) return false;
+  bulk::Lane& lane = fetching_.emplace(std::pair(session, object), bulk::Lane(source, std::move(*credentials))).first->second;
+  if (lane.fd() >= 0) {
+    lane.fetch(object.hex(), std::move(targets), from);
+    return true;
+  }
+  end_fetch(session, object);
+  return false;
+}
+
+std::optional<bulk::Position> Relays::reached(const SessionId& session, const ObjectId& object) const {
+  const auto found = fetching_.find({session, object});
+  return found == fetching_.end() ? std::nullopt : found->second.reached(object.hex());
+}
+
+std::vector<ObjectId> Relays::fetched_by(const SessionId& session) const {
+  std::vector<ObjectId> objects;
+  for (const auto& [key, lane] : fetching_)
+    if (key.first == session) objects.push_back(key.second);
+  return objects;
+}
+
+void Relays::stop_fetches(const SessionId& session) {
+  for (auto& [key, lane] : fetching_)
+    if (key.first == session) lane.close();
+}
+
+void Relays::close(const SessionId& session) {
+  std::erase_if(serving_, [&](const auto& entry) { return entry.first.first == session; });
+  std::erase_if(fetching_, [&](const auto& entry) { return entry.first.first == session; });
+}
+
+void Relays::add_to(transport::PollSet& polled) const {
+  for (const auto& [key, lane] : serving_) polled.add_fd(lane.fd());
+  for (const auto& [key, lane] : fetching_) polled.add_fd(lane.fd());
+}
+
+// A reader hangs up when it has all parts, so any event of a serving lane ends it.
+std::vector<Relays::News> Relays::events() {
+  for (auto one = serving_.begin(); one != serving_.end();) one = one->second.events().empty() ? std::next(one) : serving_.erase(one);
+  std::vector<News> all;
+  for (auto& [key, lane] : fetching_)
+    for (bulk::Event& event : lane.events()) all.push_back({key.first, key.second, std::move(event)});
+  return all;
+}
 
 std::optional<BulkLanes::Invitation> BulkLanes::invite(const SessionId& session) {
   if (!bulk::Lane::available()) return std::nullopt;

@@ -1,5 +1,5 @@
-// The bulk lanes of an interpreter's clients on other machines: one port, opened when the first of them attaches, and
-// a lane for each client. Thread: the leader token's holder.
+// The bulk lanes of an interpreter: one port, opened when the first client on another machine attaches, a lane for each
+// such client, and the lanes between it and other workers of the same client. Thread: the leader token's holder.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,51 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bulk/acceptor.h"
 #include "bulk/lane.h"
-#include "pounce/ids.h"
-#include "transport/poll_set.h"
-#include "worker/interpreter/relays.h"
+#include "model/ids.h"
+#include "transport/event_loop.h"
 
 namespace pounce::worker {
+
+// Lanes from one worker to another, of the same client: objects that this one serves, and objects that it fetches. The
+// client chooses who serves whom, and the keys.
+
+class Relays {
+ public:
+  // The name of a reader on the serving worker.
+  static std::string name_of(const SessionId& session, const ObjectId& object, const std::string& to);
+
+  // False: no descriptor is left.
+  bool serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<bulk::Offered> parts);
+  bool let_in(const std::string& reader, std::unique_ptr<tls::Channel>& accepted);  // false: no such reader
+  void end_serving(const SessionId& session, const std::string& reader) { serving_.erase({session, reader}); }
+
+  // False: the fetch cannot begin.
+  bool fetch(const SessionId& session, const ObjectId& object, const std::string& source, std::string_view keys, std::vector<bulk::Target> targets,
+             bulk::Position from);
+  std::optional<bulk::Position> reached(const SessionId& session, const ObjectId& object) const;
+  void end_fetch(const SessionId& session, const ObjectId& object) { fetching_.erase({session, object}); }
+  std::vector<ObjectId> fetched_by(const SessionId& session) const;
+  void stop_fetches(const SessionId& session);  // closes their lanes; reached() still says how far they came
+  void close(const SessionId& session);
+
+  void add_to(transport::PollSet& polled) const;
+  struct News {
+    SessionId session;
+    ObjectId object;
+    bulk::Event event;
+  };
+  std::vector<News> events();  // of the fetches
+
+ private:
+  std::map<std::pair<SessionId, std::string>, bulk::Lane> serving_;
+  std::map<std::pair<SessionId, ObjectId>, bulk::Lane> fetching_;
+};
 
 class BulkLanes {
  public:

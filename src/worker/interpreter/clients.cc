@@ -1,8 +1,85 @@
 #include "worker/interpreter/clients.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "protocol/codec.h"
+#include "transport/frame.h"
 
 namespace pounce::worker {
+namespace {
+
+using transport::Frame;
+using transport::Message;
+using transport::Sent;
+
+std::size_t size_of(const Message& message) {
+  std::size_t size = 0;
+  for (const Frame& frame : message) size += frame.size();
+  return size;
+}
+
+}  // namespace
+
+void Outbox::post(const protocol::Header& header, std::vector<SharedBytes> payload) {
+  Message message = to_message(header, payload);
+  waiting_bytes_ += size_of(message);
+  small_.push_back(std::move(message));
+}
+
+void Outbox::post_outcome(OutcomeMessage outcome, bool as_memory) {
+  if (outcome.bulk.empty()) return post(outcome.header, std::move(outcome.payload));
+  drop_bulk(outcome.header.task);
+  as_memory = as_memory && std::ranges::any_of(outcome.bulk, [](const SharedBytes& bytes) { return bytes->size() > 0; });
+  if (!as_memory) post(outcome.header, outcome.payload);
+  OutcomeTransfer transfer(std::move(outcome), as_memory);
+  if (!transfer.done()) bulk_.push_back(std::move(transfer));
+}
+
+void Outbox::drop_bulk(const TaskId& task) {
+  std::erase_if(bulk_, [&](const OutcomeTransfer& transfer) { return transfer.task() == task; });
+}
+
+void Outbox::clear() {
+  waiting_bytes_ = 0;
+  small_.clear();
+  bulk_.clear();
+}
+
+Outbox::Flushed Outbox::flush(DataSockets& sockets, const std::string& route, memory::BlockPool& blocks) {
+  while (!small_.empty()) {
+    const Sent sent = send_small(sockets, route);
+    if (sent == Sent::kFull) return Flushed::kBlocked;
+    if (sent == Sent::kNoSuchPeer) break;
+  }
+  while (small_.empty() && !bulk_.empty()) {
+    OutcomeTransfer& transfer = bulk_.front();
+    if (!transfer.prepare(blocks)) return Flushed::kMore;
+    const Sent sent = transfer.send(sockets, route);
+    if (sent == Sent::kFull) return Flushed::kBlocked;
+    if (sent == Sent::kNoSuchPeer) break;
+    if (transfer.done()) bulk_.pop_front();
+  }
+  clear();
+  return Flushed::kAll;
+}
+
+// Sends the next message, or as many as fit into one.
+Sent Outbox::send_small(DataSockets& sockets, const std::string& route) {
+  const std::size_t count = packs_ ? transport::packable(small_) : 1;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < count; ++i) size += size_of(small_[i]);  // before sending, which empties the frames
+  Message several;
+  if (count > 1) {
+    several.push_back(Frame::copy(protocol::encode(protocol::Several{static_cast<std::uint32_t>(count)})));
+    several.push_back(transport::pack(small_, count));
+  }
+  const Sent sent = sockets.send(route, count > 1 ? several : small_.front());
+  if (sent != Sent::kYes) return sent;
+  waiting_bytes_ -= size;
+  small_.erase(small_.begin(), small_.begin() + static_cast<std::ptrdiff_t>(count));
+  return sent;
+}
 
 void Clients::admit(const SessionId& session, const PublicKey& key) {
   ClientSeat& seat = seats_[session];

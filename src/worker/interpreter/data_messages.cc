@@ -7,7 +7,7 @@
 #include "pounce/version.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
-#include "transport/packed_messages.h"
+#include "transport/frame.h"
 #include "worker/interpreter/worker_engine.h"
 
 namespace pounce::worker {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "memory/memory_events.h"
+#include "memory/cgroup.h"
 
 namespace pounce::worker {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "transport/local_server.h"
-#include "transport/poll_set.h"
+#include "transport/local_channel.h"
+#include "transport/event_loop.h"
 #include "transport/router_socket.h"
 
 namespace pounce::worker {

@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "base/thread_name.h"
+#include "base/threads.h"
 
 namespace pounce::worker {
 

@@ -14,9 +14,9 @@
 
 #include "base/unique_fd.h"
 #include "device/devices.h"
-#include "device/placement.h"
-#include "pounce/ids.h"
-#include "transport/poll_set.h"
+#include "device/transfer.h"
+#include "model/ids.h"
+#include "transport/event_loop.h"
 
 namespace pounce::worker {
 

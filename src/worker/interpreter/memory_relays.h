@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 #include "protocol/messages.h"
 #include "transport/local_channel.h"
-#include "transport/local_server.h"
-#include "transport/poll_set.h"
+#include "transport/event_loop.h"
 #include "worker/interpreter/object_store.h"
 
 namespace pounce::worker {

@@ -1,7 +1,7 @@
 // Messages of clients about their objects, which come in chunks, as memory, or over the bulk lane.
 #include "worker/interpreter/worker_engine.h"
 
-#include "memory/memory_events.h"
+#include "memory/cgroup.h"
 
 namespace pounce::worker {
 namespace {

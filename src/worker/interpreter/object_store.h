@@ -1,7 +1,5 @@
-// The immutable values that clients sent, by content hash. A value is a small pickle and the buffers of its arrays.
-// Several sessions may hold the same object; it is removed when the last one drops it. An object is received
-// separately for each session, so that one client's broken connection cannot spoil another's copy. Thread: the leader
-// token's holder.
+// What clients sent for tasks to use, by content hash: functions, and immutable objects. Several sessions may hold the
+// same one; it goes when the last one drops it. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +9,52 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "bulk/fetches.h"
-#include "bulk/offers.h"
-#include "device/placement.h"
+#include "bulk/exchange.h"
+#include "device/transfer.h"
 #include "memory/block_pool.h"
+#include "memory/cgroup.h"
 #include "memory/memory_block.h"
-#include "memory/room.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 #include "pounce/result.h"
 
 namespace pounce::worker {
+
+// The functions. A task that has arrived keeps its own.
+
+// The content of a client's `function` message.
+struct KeptFunction {
+  std::shared_ptr<const std::string> bytes;  // its pickle, or a command line
+  bool command = false;
+};
+
+class FunctionStore {
+ public:
+  // False: the id is not the digest of these bytes. Nothing is kept then, else one session's function could replace
+  // another's.
+  bool add(const SessionId& session, const FunctionId& id, std::string_view bytes, bool command);
+  const KeptFunction* find(const FunctionId& id) const;  // null: not here
+  void drop(const SessionId& session, const FunctionId& id);
+  void drop_all(const SessionId& session);
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Value {
+    KeptFunction function;
+    std::set<SessionId> holders;
+  };
+  using Values = std::map<FunctionId, Value>;
+  Values::iterator drop(const SessionId& session, Values::iterator value);  // returns the next one
+
+  Values functions_;
+  std::uint64_t bytes_ = 0;
+};
+
+// The objects. Each is a small pickle and the buffers that its arrays live in. An object is received per session, so
+// that one client's broken connection cannot spoil another's copy.
 
 // A piece of memory for one use by one task; `keep` owns the memory. It is writable, and no other task sees it.
 struct Lent {

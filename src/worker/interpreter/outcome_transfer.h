@@ -1,5 +1,6 @@
-// The bulk data of one outcome on its way to its client: in chunks behind its header, or copied into one block that
-// goes with it. Thread: the leader token's holder.
+// An outcome on its way to its client: as messages (one Outcome with the pickle and the leading small buffers, Chunks
+// for the rest; protocol/messages.h), and its bulk in chunks behind the header or copied into one block that goes with
+// it. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "memory/packing.h"
+#include "memory/block_pool.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"
 #include "worker/interpreter/data_sockets.h"
-#include "worker/interpreter/outcome_message.h"
-#include "worker/interpreter/shared_bytes.h"
+#include "worker/interpreter/run_job.h"
 
 namespace pounce::worker {
+
+struct OutcomeMessage {
+  protocol::Outcome header;  // the sender fills in sent_ns
+  std::vector<SharedBytes> payload, bulk;
+};
+
+OutcomeMessage outcome_message(const TaskId& task, const KeptOutcome& outcome);
 
 transport::Message to_message(const protocol::Header& header, const std::vector<SharedBytes>& payload);
 

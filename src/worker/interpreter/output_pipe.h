@@ -18,7 +18,7 @@ class OutputPipe {
   static constexpr std::size_t kPieceBytes = 256 * 1024;
 
   // read_end: made non-blocking (the writers' end is another open file description and stays as it is). buffer: all
-  // zero, also after each read; it holds the read bytes until the log has them (worker/common/run_page.h).
+  // zero, also after each read; it holds the read bytes until the log has them (worker/common/supervisor_channel.h).
   OutputPipe(UniqueFd read_end, int log_fd, std::string stream, std::span<char> buffer);
 
   const std::string& stream() const { return stream_; }

@@ -1,23 +1,54 @@
-// A task on its way to the main thread, and what comes back from it. Values that the binding turns into Python.
-// Thread: moved from the leader token's holder to the main thread and back.
+// A task on its way to the main thread, and what comes back from it: values that the binding turns into Python, and the
+// results that stay here as objects.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "model/run_figures.h"
+#include "memory/block_pool.h"
+#include "model/ids.h"
+#include "model/task.h"
 #include "pounce/error.h"
-#include "pounce/ids.h"
 #include "transport/frame.h"
-#include "worker/interpreter/function_store.h"
 #include "worker/interpreter/object_store.h"
-#include "worker/interpreter/shared_bytes.h"
 
 namespace pounce::worker {
+
+// Bytes that several holders keep alive without copying: our own, or memory borrowed from an owner (a Python buffer)
+// that is told once when the last holder lets go, on any thread (ZeroMQ's included): the callback must not block and
+// must not take the GIL. Thread: any.
+
+class Bytes {
+ public:
+  explicit Bytes(std::string own) : own_(std::move(own)), view_(std::as_bytes(std::span(own_))) {}
+  Bytes(std::span<const std::byte> borrowed, std::function<void()> release)
+      : view_(borrowed), release_(std::move(release)) {}
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes() {
+    if (release_) release_();
+  }
+  std::span<const std::byte> view() const { return view_; }
+  std::size_t size() const { return view_.size(); }
+
+ private:
+  std::string own_;
+  std::span<const std::byte> view_;
+  std::function<void()> release_;
+};
+
+using SharedBytes = std::shared_ptr<const Bytes>;
+inline SharedBytes own_bytes(std::string bytes) { return std::make_shared<const Bytes>(std::move(bytes)); }
+
+// Thread: moved from the leader token's holder to the main thread and back.
 
 struct Job {
   TaskId task;
@@ -43,6 +74,37 @@ struct JobResult {
 struct KeptOutcome {
   std::int64_t received_ns = 0;
   JobResult result;
+};
+
+// Results that stay here as objects when their clients have them, for calls that take them: what the function returned
+// is copied into memory of the store's, some at a time so that the copying thread stays responsive. Thread: the leader
+// token's holder.
+
+class KeptResults {
+ public:
+  void keep(const SessionId& session, const ObjectId& object, JobResult result);
+  bool empty() const { return waiting_.empty(); }
+  void drop_all(const SessionId& session);
+
+  struct News {
+    SessionId session;
+    ObjectId object;
+    std::optional<ObjectOffer> made;  // nullopt: there is no memory for it
+  };
+  std::optional<News> step(memory::BlockPool& blocks);  // copies for some milliseconds
+
+ private:
+  struct Waiting {
+    SessionId session;
+    ObjectId object;
+    JobResult result;
+    bool pickle_follows = false;
+    std::vector<SharedBytes> parts{};
+    std::optional<memory::Packing> packing{};
+  };
+  static ObjectOffer offer_of(const Waiting& one);
+
+  std::deque<Waiting> waiting_;
 };
 
 }  // namespace pounce::worker

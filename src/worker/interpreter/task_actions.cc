@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "worker/common/bounded_log.h"
-#include "worker/interpreter/outcome_message.h"
+#include "worker/interpreter/outcome_transfer.h"
 #include "worker/interpreter/worker_engine.h"
 
 namespace pounce::worker {

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/face_address.h"
-#include "base/host_name.h"
-#include "identity/key_pair.h"
+#include "base/network.h"
+#include "identity/proof.h"
 #include "protocol/message_limits.h"
 #include "worker/common/bounded_log.h"
 

@@ -1,15 +1,52 @@
+// SIGTERM of an interpreter. The batch system sends it to every process of a job that it ends. The supervisor gets it
+// too, and ends the interpreter in order, with time to save. Thread: main.
+
 #include "worker/interpreter/worker_host.h"
 
+#include <algorithm>
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
-
-#include "base/blocked_signals.h"
-#include "memory/memory_events.h"
-#include "worker/interpreter/termination.h"
+#include "base/threads.h"
+#include "memory/cgroup.h"
 
 namespace pounce::worker {
+
+// SIGTERM of an interpreter. The batch system sends it to every process of a job that it ends; our supervisor gets it
+// too, and ends us in order, with time to save. Thread: main.
+
+// From here on SIGTERM ends this process only if its supervisor or the process itself sent it. It ends forked
+// children whatever its sender. User code may replace the handler (signal.signal); an executed program has the
+// default.
+void leave_termination_to_supervisor();
+
+namespace {
+
+// Written before the handler is installed. A supervisor that dies takes this process along (PR_SET_PDEATHSIG), so no
+// other process has its number.
+pid_t interpreter = 0, supervisor = 0;
+
+// Async-signal-safe. The raised signal is delivered with the default action as soon as this returns.
+void on_termination(int signal, siginfo_t* info, void*) {
+  const bool by_others = info->si_pid != interpreter && info->si_pid != supervisor;
+  if (::getpid() == interpreter && by_others) return;
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(signal, &standard, nullptr);
+  ::raise(signal);
+}
+
+}  // namespace
+
+void leave_termination_to_supervisor() {
+  interpreter = ::getpid();
+  supervisor = ::getppid();
+  struct sigaction action {};
+  action.sa_sigaction = on_termination;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
 namespace {
 
 // An eighth of the memory that this job may use. Memory kept warm makes receiving six times cheaper (gotchas L1), but

@@ -1,12 +1,70 @@
 #include "worker/supervisor/daemon_link.h"
 
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "identity/key_pair.h"
-#include "protocol/endpoint_file.h"
+#include "base/threads.h"
+#include "base/trusted_path.h"
+#include "identity/proof.h"
+#include "protocol/state_files.h"
 
 namespace pounce::worker {
+
+ProofMaker::ProofMaker(transport::EventLoop& loop) : loop_(loop), made_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  watch_ = loop_.watch_fd(made_.get(), [this] { collect(); });
+}
+
+ProofMaker::~ProofMaker() { loop_.unwatch(watch_); }
+
+void ProofMaker::start(Make make, Done done) {
+  if (helper_.joinable()) helper_.join();
+  eventfd_t void_now;
+  ::eventfd_read(made_.get(), &void_now);
+  done_ = std::move(done);
+  helper_ = std::jthread([this, make = std::move(make)] {
+    name_thread("pounce-proof");
+    result_ = make();
+    ::eventfd_write(made_.get(), 1);
+  });
+}
+
+void ProofMaker::collect() {
+  eventfd_t count;
+  if (::eventfd_read(made_.get(), &count) != 0) return;
+  helper_.join();
+  if (done_) std::exchange(done_, nullptr)(std::move(result_));
+}
+
+namespace {
+
+constexpr std::size_t kMostBytes = 64 * 1024;
+
+}  // namespace
+
+Successor::Successor(const SupervisorOptions& options)
+    : endpoint_file_(options.endpoint_file), munge_socket_(options.munge_socket) {
+  if (options.proof != protocol::Proof::kKeyFile) return;
+  if (auto key = identity::read_key_file(options.key_file)) key_ = std::move(*key);
+}
+
+Result<std::string> Successor::find() {
+  if (endpoint_file_.empty()) return failure(ErrorCode::kDaemonUnavailable, "pounced keeps its state on a disk of its own");
+  auto text = read_trusted_file(endpoint_file_, kMostBytes);
+  if (!text) return text;
+  const auto [statement, seal] = protocol::lines_of(*text);
+  if (*text != believed_)
+    if (const auto checked = check_seal(statement, seal); !checked) return failure(checked.error());
+  believed_ = *text;
+  return std::string(statement);
+}
+
+Result<void> Successor::check_seal(std::string_view statement, std::string_view seal) const {
+  if (!key_) return identity::verify_munge_seal(statement, seal, munge_socket_, ::geteuid());
+  if (identity::is_key_seal(statement, seal, *key_)) return {};
+  return failure(ErrorCode::kNotAuthenticated, endpoint_file_ + " is not sealed with this instance's key");
+}
+
 namespace {
 
 using namespace std::chrono_literals;

@@ -1,22 +1,69 @@
-// The supervisor's line to pounced (src/control), on its loop. Proofs are made beside the loop. When the line is
-// lost, the link looks for pounced's successor (successor.h) and repeats this for as long as the job lives. Running
-// work does not notice. Thread: loop.
+// The supervisor's line to pounced (src/control), on its loop. Proofs are made beside it. When the line is lost, the
+// daemon's successor is looked for, and the same daemon again, for as long as the job lives. Running work does not
+// notice. Thread: loop.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "base/curve_key.h"
+#include "base/unique_fd.h"
 #include "control/control_connection.h"
+#include "identity/proof.h"
+#include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
 #include "transport/zmq_context.h"
-#include "worker/supervisor/proof_maker.h"
-#include "worker/supervisor/successor.h"
 #include "worker/supervisor/supervisor_options.h"
 
 namespace pounce::worker {
+
+// Makes HELLO proofs beside the loop: libmunge blocks on its socket for up to seconds. One request at a time; a newer
+// one makes the older's answer void. Thread: loop; a short-lived helper per request, joined here.
+
+class ProofMaker {
+ public:
+  using Make = std::function<Result<std::string>()>;
+  using Done = std::function<void(Result<std::string>)>;
+
+  explicit ProofMaker(transport::EventLoop& loop);
+  ~ProofMaker();
+  void start(Make make, Done done);
+
+ private:
+  void collect();
+
+  transport::EventLoop& loop_;
+  UniqueFd made_;
+  transport::EventLoop::WatchId watch_;
+  std::jthread helper_;
+  Result<std::string> result_;  // written by the helper before it signals, read after
+  Done done_;
+};
+
+// The daemon that comes after the one a worker knew. It is found by its endpoint file, and believed only when that file
+// is reached by folders that no other user may write (base/trusted_path.h) and is sealed by this user: with a MUNGE
+// credential of our own uid, or with the key that this supervisor has held since its start. The one place where a
+// worker believes in a new daemon. Thread: any, one at a time; blocks on the file system and on munged.
+
+class Successor {
+ public:
+  explicit Successor(const SupervisorOptions& options);
+
+  // Returns the file's statement. An error says why the file is not trusted; the known daemon then stays the only
+  // one.
+  Result<std::string> find();
+
+ private:
+  Result<void> check_seal(std::string_view statement, std::string_view seal) const;
+
+  const std::string endpoint_file_, munge_socket_;
+  std::optional<SecretKey> key_;  // set where daemons prove themselves by a key file
+  std::string believed_;  // the file when it was last verified, so that an unchanged file costs no call to munged
+};
 
 class DaemonLink {
  public:

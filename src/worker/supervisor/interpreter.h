@@ -1,23 +1,26 @@
-// One run of the user's interpreter, started with a socketpair to the supervisor, with pipes as its output and with a
-// page that outlives it. The supervisor keeps the pipes' read ends too, so that the last output is not lost with the
-// interpreter. Thread: the supervisor's loop (a thread that lives as long as the supervisor must start the child: the
-// kernel ends the child with that thread).
+// One run of the user's interpreter: how it is started, what it said last, and why it died.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <sys/resource.h>
 #include <sys/types.h>
-
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "model/ids.h"
+#include "pounce/error.h"
 #include "pounce/result.h"
-#include "worker/common/record_socket.h"
-#include "worker/common/run_page.h"
-#include "worker/supervisor/job_environment.h"
+#include "worker/common/supervisor_channel.h"
+#include "worker/supervisor/supervisor_options.h"
 
 namespace pounce::worker {
+
+// It is started with a socketpair to us, with pipes as its output and a page that outlives it. We keep the pipes' read
+// ends too, so that what it said last is not lost with it. Thread: the supervisor's loop (the child must be started by
+// the thread that lives as long as the supervisor: the kernel ends it with that thread).
 
 struct InterpreterPlan {
   std::vector<std::string> command;  // whole argv
@@ -47,5 +50,28 @@ class Interpreter {
   UniqueFd output_, errors_;
   RunPage page_;
 };
+
+// Why an interpreter died, as an Error for the user: what happened, and the evidence. Pure. Thread: any.
+
+struct Death {
+  int wait_status = 0;          // of waitpid
+  std::string node{};
+  bool killed_for_memory = false;
+  std::optional<std::uint64_t> memory_limit{};  // bytes
+  bool gave_up = false;         // it ended itself, since its cancelled task did not stop
+  bool was_ready = true;        // false: it died before it could take a task
+  std::string command{};        // the interpreter's, for the message when it never ran
+  std::string last_lines{};
+  std::optional<TaskId> running{};
+  std::optional<std::vector<TaskId>> started{};  // not acknowledged; nullopt: not known
+  std::string key{};            // of its data socket, Z85; empty: it was never ready
+  std::optional<Error> unfit{};  // set when it was ended because its GPUs cannot be used
+};
+
+Error death_report(const Death& death);
+// The report of an interpreter that left because it was idle. started, key: as above.
+Error departure_report(const Cause& why, const std::optional<std::vector<TaskId>>& started, const std::string& key);
+// The last lines of a text, at most `lines` of them and `bytes` in all, without lines that the supervisor logged.
+std::string tail_of(const std::string& text, std::size_t lines = 20, std::size_t bytes = 4000);
 
 }  // namespace pounce::worker

@@ -1,19 +1,32 @@
-// Checks whether a worker's GPUs are those that the batch system gave to its job (docs/gotchas.md, G7), and describes
-// them for pounced. Thread: any.
+// A worker's GPUs and CPUs: its part of what the batch system gave to the whole job, whether the GPUs that it sees are
+// those of the job (docs/gotchas.md, G7), and how pounced is told of them. Thread: any.
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
-#include "base/environment.h"
+#include "base/process.h"
 #include "device/gpu_meter.h"
-#include "model/gpu_row.h"
+#include "model/ids.h"
+#include "model/worker_report.h"
 #include "pounce/result.h"
+#include "worker/supervisor/supervisor_options.h"
 
 namespace pounce::worker {
+
+// One worker's part of what the batch system gave to the whole job. Thread: any, before there are others.
+
+// Cuts the lists of devices (CUDA_VISIBLE_DEVICES and its relatives) down to this worker's part. A list that cannot
+// be divided evenly stays.
+Environment device_partition(Environment environment, WorkerIndex worker, std::uint32_t workers);
+
+// Runs this process, and so its interpreter, on its part of the job's CPUs, because numerical libraries start a
+// thread for each CPU that they see. Does so only where the batch system confines the job to its CPUs and they divide
+// evenly.
+void take_cpu_partition(const Environment& environment, WorkerIndex worker, std::uint32_t workers);
 
 // Compares CUDA_VISIBLE_DEVICES with Slurm's own list. It may name the GPUs as Slurm does, count the job's own from 0
 // (where cgroups hide the others), or leave some out. A value that is not a list of numbers proves nothing and

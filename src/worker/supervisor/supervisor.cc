@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "messages/sentence.h"
 #include "worker/supervisor/process_tree.h"
-#include "worker/supervisor/tcp_endpoint.h"
+#include "worker/supervisor/supervisor_options.h"
 
 namespace pounce::worker {
 namespace {

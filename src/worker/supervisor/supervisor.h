@@ -1,28 +1,47 @@
-// The first process of the job, or one of its worker group. It keeps one interpreter alive, reports its state to the
-// daemon, passes on which clients it may serve, and ends the whole process tree when the job's time is over. It is
-// not on the data path. Thread: loop.
+// The first process of the job, or one of its worker group: keeps one interpreter alive, tells the daemon what becomes
+// of it, tells it which clients it may serve, and ends the whole process tree when the job's time is over. It is not on
+// the data path. Thread: loop.
 #pragma once
 
-#include <sys/resource.h>
-
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/resource.h>
 #include <variant>
 
+#include "base/clock.h"
 #include "device/gpu_meter.h"
-#include "pounce/ids.h"
-#include "memory/memory_events.h"
+#include "memory/cgroup.h"
+#include "model/ids.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
 #include "worker/supervisor/daemon_link.h"
 #include "worker/supervisor/interpreter.h"
-#include "worker/supervisor/meter.h"
+#include "worker/supervisor/process_tree.h"
 #include "worker/supervisor/supervisor_options.h"
-#include "worker/supervisor/watchdog.h"
 #include "worker/supervisor/worker_group.h"
 
 namespace pounce::worker {
+
+// When neither the daemon nor any client can be heard any more, the job ends itself, so that a GPU is never held for a
+// user who is gone: soon when nothing runs, later when something does. Pure. Thread: the owner's.
+
+class Watchdog {
+ public:
+  Watchdog(std::chrono::seconds idle, std::chrono::seconds busy, TimePoint start)
+      : idle_(idle), busy_(busy), last_seen_(start) {}
+
+  void seen(TimePoint when) { last_seen_ = std::max(last_seen_, when); }
+  void set_busy(bool busy) { is_busy_ = busy; }
+  TimePoint deadline() const { return last_seen_ + (is_busy_ ? busy_ : idle_); }
+
+ private:
+  const std::chrono::seconds idle_, busy_;
+  TimePoint last_seen_;
+  bool is_busy_ = false;
+};
 
 class Supervisor {
  public:

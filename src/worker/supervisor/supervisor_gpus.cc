@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include "base/log.h"
-#include "worker/supervisor/death_report.h"
+#include "worker/supervisor/interpreter.h"
 #include "worker/supervisor/leased_gpus.h"
 #include "worker/supervisor/process_tree.h"
 #include "worker/supervisor/supervisor.h"

@@ -7,11 +7,11 @@
 
 #include <fstream>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "messages/sentence.h"
-#include "worker/supervisor/death_report.h"
+#include "worker/supervisor/interpreter.h"
 #include "worker/supervisor/process_tree.h"
 #include "worker/supervisor/supervisor.h"
 

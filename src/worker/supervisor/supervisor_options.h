@@ -1,5 +1,5 @@
-// The options that pounced gives a supervisor on its command line, and the facts that the batch system puts into the
-// environment. They contain no secrets. Values. Thread: any.
+// What a supervisor is told: by pounced on its command line, by the batch system in the environment; and what user code
+// may see of that environment. Nothing here is secret. Values. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "base/curve_key.h"
+#include "base/process.h"
+#include "model/ids.h"
 #include "pounce/error.h"
-#include "pounce/ids.h"
 #include "protocol/messages.h"
 
 namespace pounce::worker {
@@ -42,5 +43,24 @@ struct JobFacts {
   std::int64_t end_time_s = 0;  // SLURM_JOB_END_TIME, which Slurm 22.05 does not set; 0: not known
   std::string visible_gpus;  // CUDA_VISIBLE_DEVICES; empty under stand_in
 };
+
+// The environment on both sides of the interpreter's start. User code sees no SLURM_* (Lightning and others act on
+// them) and nothing of ours.
+
+JobFacts job_facts(const Environment& environment, const std::string& stand_in, const std::string& host_name);
+// Removes the variables of the batch system, of launchers and of pounce. CUDA_VISIBLE_DEVICES and the like stay.
+Environment for_user_code(const Environment& environment);
+
+// "tcp://10.0.0.1:5555" taken apart.
+
+// The host without an IPv6 address's brackets; empty if it is no tcp endpoint.
+inline std::string host_of(const std::string& endpoint) {
+  constexpr char kTcp[] = "tcp://";
+  constexpr std::size_t kPrefix = sizeof(kTcp) - 1;
+  const auto colon = endpoint.rfind(':');
+  if (!endpoint.starts_with(kTcp) || colon == std::string::npos || colon <= kPrefix) return {};
+  const std::string host = endpoint.substr(kPrefix, colon - kPrefix);
+  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
 
 }  // namespace pounce::worker

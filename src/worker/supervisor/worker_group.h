@@ -1,23 +1,32 @@
-// The first process of a job, or of its step on a further node, where a lease has several workers. It starts a
-// supervisor for each worker, and for each further node the step that serves that node's workers. It passes the batch
-// system's signals on to them and starts a missing one again. Each supervisor has its own keys, interpreter and
-// connection to pounced; this process has none (docs/decisions/0005-a-group-of-supervisors.md,
-// 0012-further-nodes-are-steps.md). Thread: the only one of its process, as fork needs.
+// The first process of a job, or of its step on a further node, where a lease has several workers: starts a supervisor
+// for each, and for each further node the step with those of that node; passes the batch system's signals on and
+// restarts one that is missing. Each supervisor has its own keys, interpreter and connection to pounced; this process
+// has none (docs/decisions/0005-a-group-of-supervisors.md, 0012-further-nodes-are-steps.md). Thread: the only one of
+// its process, as fork needs.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include "base/clock.h"
-#include "pounce/ids.h"
+#include "base/process.h"
+#include "job/slurm_step.h"
+#include "model/ids.h"
 #include "pounce/result.h"
 
 namespace pounce::worker {
+
+// The step of a job that serves with the workers of one of its further nodes: this program again, started there by
+// Slurm's own step launcher. Pure. Thread: any.
+
+// argv: this process's, which begins with the program and "serve". node: counted from the lease's first, which is 0.
+Program node_step(const std::vector<std::string>& argv, const job::JobNodes& nodes, std::uint32_t node, Epoch first_epoch);
 
 // How a supervisor ends. Every other exit status is an accident.
 enum class SupervisorEnd : int {

@@ -4,10 +4,9 @@
 
 #include "contract/device/kinds.h"
 #include "device/communicator.h"
-#include "device/cuda_backend.h"
+#include "device/driver.h"
 #include "device/device.h"
-#include "device/download.h"
-#include "device/upload.h"
+#include "device/transfer.h"
 
 namespace pounce::device {
 namespace {

@@ -9,8 +9,7 @@
 
 #include "contract/device/kinds.h"
 #include "device/communicator.h"
-#include "device/download.h"
-#include "device/upload.h"
+#include "device/transfer.h"
 
 namespace pounce::device {
 

@@ -10,7 +10,6 @@
 #include "base/random_id.h"
 #include "contract/device/kinds.h"
 #include "device/host_group.h"
-#include "device/host_meeting.h"
 
 namespace pounce::device {
 namespace {

@@ -5,9 +5,8 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "device/cuda_backend.h"
+#include "device/driver.h"
 #include "device/device.h"
-#include "device/host_backend.h"
 
 namespace pounce::device {
 namespace {

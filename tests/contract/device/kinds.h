@@ -12,7 +12,7 @@
 
 #include "contract/device/fake_cuda.h"
 #include "contract/device/fake_nccl.h"
-#include "device/buffer.h"
+#include "device/device.h"
 #include "device/driver.h"
 
 namespace pounce::device {

@@ -5,8 +5,7 @@
 
 #include "contract/device/kinds.h"
 #include "device/device.h"
-#include "device/download.h"
-#include "device/upload.h"
+#include "device/transfer.h"
 
 namespace pounce::device {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "contract/device/kinds.h"
 #include "device/device.h"
-#include "device/placement.h"
+#include "device/transfer.h"
 
 namespace pounce::device {
 namespace {

@@ -14,7 +14,7 @@
 #include "contract/lanes/no_local_sockets.h"
 #include "contract/lanes/source.h"
 #include "unit/client/world.h"
-#include "worker/common/record_socket.h"
+#include "worker/common/supervisor_channel.h"
 #include "worker/interpreter/worker_engine.h"
 
 namespace pounce::lanes {

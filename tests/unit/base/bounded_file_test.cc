@@ -1,5 +1,5 @@
 // Files that are read: never more of them than the reader said.
-#include "base/bounded_file.h"
+#include "base/file_io.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // Which word was meant.
-#include "base/edit_distance.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What strangers write may not act on a terminal or pass for a line of ours.
-#include "base/printable.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/own_name.h"
 
 namespace pounce {
 namespace {

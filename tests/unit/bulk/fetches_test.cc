@@ -1,5 +1,5 @@
 // How a transfer is shared out in pieces, and what counts as there.
-#include "bulk/fetches.h"
+#include "bulk/exchange.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "bulk/acceptor.h"
-#include "bulk/options.h"
+#include "bulk/stream_thread.h"
 #include "protocol/codec.h"
 
 namespace pounce::bulk {

@@ -2,13 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/clock_offset.h"
-#include "client/held_functions.h"
-#include "client/held_objects.h"
-#include "client/lease_cache.h"
-#include "client/memory.h"
-#include "client/news.h"
+#include "client/worker_link.h"
+#include "client/worker_cache.h"
+#include "client/engine.h"
 #include "client/objects.h"
+#include "client/calls.h"
 
 namespace pounce::client {
 

@@ -1,5 +1,5 @@
 // The list of C++ clients had drifted from Python's: no conda, no locale, no threads, no modules.
-#include "client/travelling.h"
+#include "client/client.h"
 
 #include <gtest/gtest.h>
 

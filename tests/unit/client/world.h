@@ -18,11 +18,11 @@
 #include "base/random_id.h"
 #include "client/engine.h"
 #include "identity/content_digest.h"
-#include "identity/key_pair.h"
+#include "identity/proof.h"
 #include "pounce/version.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
-#include "transport/packed_messages.h"
+#include "transport/frame.h"
 #include "transport/router_socket.h"
 
 namespace pounce::client {

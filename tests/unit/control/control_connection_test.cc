@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "identity/key_pair.h"
+#include "identity/proof.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
 #include "transport/router_socket.h"

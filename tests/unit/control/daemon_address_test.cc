@@ -1,9 +1,9 @@
 // What an endpoint file makes known of a daemon.
-#include "control/daemon_address.h"
+#include "control/control_connection.h"
 
 #include <gtest/gtest.h>
 
-#include "identity/key_pair.h"
+#include "identity/proof.h"
 #include "transport/zmq_context.h"
 
 namespace pounce::control {

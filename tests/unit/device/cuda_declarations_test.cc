@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "device/cuda_error.h"
 #include "device/cuda_runtime.h"
 
 namespace pounce::device {

@@ -1,5 +1,5 @@
 // What numbers of CUDA's and NCCL's mean to us, those that nobody knows too.
-#include "device/cuda_error.h"
+#include "device/cuda_runtime.h"
 
 #include <gtest/gtest.h>
 

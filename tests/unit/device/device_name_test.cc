@@ -1,4 +1,4 @@
-#include "device/device_name.h"
+#include "device/devices.h"
 
 #include <gtest/gtest.h>
 

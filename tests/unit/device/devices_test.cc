@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "device/buffer.h"
+#include "device/device.h"
 
 namespace pounce::device {
 namespace {

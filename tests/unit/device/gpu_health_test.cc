@@ -1,5 +1,5 @@
 // When a GPU is not to be used any more.
-#include "device/gpu_health.h"
+#include "device/nvml.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Who has how much of a device, and what is said when it is full.
-#include "device/memory_ledger.h"
+#include "device/device.h"
 
 #include <gmock/gmock.h>
 

@@ -3,9 +3,7 @@
 
 #include <set>
 
-#include "identity/claim.h"
-#include "identity/digest.h"
-#include "identity/key_pair.h"
+#include "identity/proof.h"
 
 namespace pounce::identity {
 namespace {

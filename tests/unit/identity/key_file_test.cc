@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "identity/key_pair.h"
 #include "identity/proof.h"
 
 namespace pounce::identity {

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <functional>
 
-#include "identity/key_pair.h"
 #include "identity/proof.h"
 
 namespace pounce::identity {

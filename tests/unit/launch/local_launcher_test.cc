@@ -16,10 +16,10 @@
 #include <optional>
 #include <sstream>
 
-#include "base/host_name.h"
+#include "base/network.h"
 #include "base/random_id.h"
 #include "base/unique_fd.h"
-#include "launch/process_table.h"
+#include "launch/detached_process.h"
 
 namespace pounce::launch {
 namespace {

@@ -1,5 +1,5 @@
 // What is counted of a machine, and who gets how much of it.
-#include "launch/local_room.h"
+#include "launch/local_nodes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,9 +11,6 @@
 #include <string>
 
 #include "memory/block_pool.h"
-#include "memory/packing.h"
-#include "memory/parts.h"
-#include "memory/view.h"
 #include "support/file_limit.h"
 
 namespace pounce::memory {

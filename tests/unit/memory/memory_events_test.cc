@@ -1,4 +1,4 @@
-#include "memory/memory_events.h"
+#include "memory/cgroup.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "memory/room.h"
+#include "memory/cgroup.h"
 
 #include <gtest/gtest.h>
 

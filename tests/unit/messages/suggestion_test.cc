@@ -1,5 +1,5 @@
 // What to ask for next time.
-#include "messages/suggestion.h"
+#include "messages/sentence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "pounce/fields.h"
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce {
 

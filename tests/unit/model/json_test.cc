@@ -5,7 +5,7 @@
 
 #include "model/status_document.h"
 #include "pounce/error.h"
-#include "pounce/job.h"
+#include "model/job.h"
 #include "unit/model/cases.h"
 
 namespace pounce::model {

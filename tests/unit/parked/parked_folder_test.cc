@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "parked/names.h"
 #include "unit/parked/parked_world.h"
 
 namespace pounce::parked {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/amounts.h"
+#include "policy/policy_keys.h"
 
 namespace pounce::policy {
 namespace {

@@ -1,5 +1,5 @@
 // The site's lines as commands.
-#include "policy/templates.h"
+#include "policy/job_template.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

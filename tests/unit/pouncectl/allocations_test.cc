@@ -1,5 +1,5 @@
 // Who holds what, as pouncectl top shows it.
-#include "pouncectl/allocation_cells.h"
+#include "pouncectl/cluster_tables.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "pouncectl/class_cells.h"
+#include "pouncectl/cluster_tables.h"
 
 #include <gtest/gtest.h>
 

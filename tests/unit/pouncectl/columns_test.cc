@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <locale.h>
 
-#include "pouncectl/display_width.h"
 
 namespace pounce::ctl {
 namespace {

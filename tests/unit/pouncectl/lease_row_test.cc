@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "pouncectl/columns.h"
-#include "pouncectl/release_words.h"
 
 namespace pounce::ctl {
 namespace {

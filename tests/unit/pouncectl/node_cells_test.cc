@@ -1,5 +1,5 @@
 // pouncectl nodes: this daemon's nodes and Slurm's, as rows.
-#include "pouncectl/node_cells.h"
+#include "pouncectl/cluster_tables.h"
 
 #include <gmock/gmock.h>
 

@@ -1,11 +1,10 @@
-#include "pouncectl/parked_row.h"
+#include "pouncectl/parked.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
-#include "pouncectl/byte_size.h"
-#include "pouncectl/time_span.h"
+#include "pouncectl/columns.h"
 
 namespace pounce::ctl {
 namespace {

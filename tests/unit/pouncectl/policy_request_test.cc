@@ -1,5 +1,5 @@
 // What `pouncectl policy explain --request` takes: the options of Client.options, under the same bounds.
-#include "pouncectl/policy_request.h"
+#include "pouncectl/policy/policy_commands.h"
 
 #include <gtest/gtest.h>
 

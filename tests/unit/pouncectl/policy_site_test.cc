@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/policy_file.h"
-#include "pouncectl/policy_site.h"
+#include "pouncectl/policy/policy_commands.h"
 
 namespace pounce::ctl {
 namespace {

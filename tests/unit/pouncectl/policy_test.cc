@@ -1,5 +1,5 @@
 // The records of applies, which of them a rollback undoes, and what plan says to a user.
-#include "pouncectl/policy_commands.h"
+#include "pouncectl/policy/policy_commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A pool's leases as one row.
-#include "pouncectl/pool_row.h"
+#include "pouncectl/lease_row.h"
 
 #include <gtest/gtest.h>
 

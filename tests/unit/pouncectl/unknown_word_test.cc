@@ -1,5 +1,5 @@
 // A mistyped command was answered "A subcommand is required".
-#include "pouncectl/unknown_word.h"
+#include "pouncectl/commands.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,8 @@
 // What was held and what was done with it, as pouncectl usage shows it.
-#include "pouncectl/usage_table.h"
+#include "pouncectl/usage.h"
 
 #include <gtest/gtest.h>
 
-#include "pouncectl/own_accounting.h"
 
 namespace pounce::ctl {
 namespace {

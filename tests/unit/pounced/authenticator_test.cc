@@ -1,9 +1,9 @@
 // Who gets through the handshake endpoint, decided without a socket.
-#include "pounced/net/authenticator.h"
+#include "pounced/net/handshake.h"
 
 #include <gtest/gtest.h>
 
-#include "identity/key_pair.h"
+#include "identity/proof.h"
 #include "protocol/codec.h"
 #include "transport/zmq_context.h"
 

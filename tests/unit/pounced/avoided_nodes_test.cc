@@ -1,9 +1,8 @@
 // Which nodes are asked for no lease, for how long, and how that is shown.
-#include "pounced/leases/avoided_nodes.h"
+#include "pounced/leases/nodes.h"
 
 #include <gmock/gmock.h>
 
-#include "pounced/leases/node_rows.h"
 
 namespace pounce::daemon {
 namespace {

@@ -1,5 +1,5 @@
 // The folder of checkpoints: what is old goes, whatever task it was of.
-#include "pounced/detached/checkpoint_folder.h"
+#include "pounced/detached/detached_folder.h"
 
 #include <gtest/gtest.h>
 

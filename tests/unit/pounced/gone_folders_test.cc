@@ -1,11 +1,10 @@
 // The folders of daemons that were gone for good stayed for ever: over a hundred after a day.
-#include "pounced/startup/gone_folders.h"
+#include "pounced/startup/instance.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pounced/startup/previous_instances.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/storage/journal.h"
 #include "unit/pounced/scratch_folder.h"

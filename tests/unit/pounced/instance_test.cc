@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "pounced/startup/folders.h"
-#include "pounced/startup/previous_instances.h"
 #include "pounced/storage/journal.h"
 #include "unit/pounced/scratch_folder.h"
 

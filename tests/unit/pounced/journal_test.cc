@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "pounced/storage/file.h"
-#include "pounced/storage/journal_line.h"
 #include "unit/pounced/scratch_folder.h"
 
 namespace pounce::daemon {

@@ -1,5 +1,5 @@
 // Files of lines are their user's alone, and do not grow for ever.
-#include "pounced/storage/line_file.h"
+#include "pounced/storage/file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // Strangers never get the descriptors that pounced itself needs.
-#include "pounced/net/listener_bounds.h"
+#include "pounced/net/connection_limits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Proofs are checked beside the loop: in order, answered through a descriptor, and never more than fit.
-#include "pounced/net/proof_checker.h"
+#include "pounced/net/handshake.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

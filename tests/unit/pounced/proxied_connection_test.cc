@@ -1,5 +1,5 @@
 // Bytes from elsewhere go in as they are, within bounds.
-#include "pounced/net/proxied_connection.h"
+#include "pounced/net/bounded_listener.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // What a failed start leaves for those who waited for it.
-#include "pounced/startup/start_failure.h"
+#include "pounced/startup/spawn.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "launch/process_table.h"
+#include "launch/detached_process.h"
 #include "pounced/startup/instance.h"
 #include "unit/pounced/scratch_folder.h"
 

@@ -1,5 +1,5 @@
 // Where state goes when the home cannot take it.
-#include "pounced/startup/state_base.h"
+#include "pounced/startup/folders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What leases used: while they live, in their jobs' comments, and in the record of those that ended.
-#include "pounced/leases/utilisation_log.h"
+#include "pounced/leases/lease_logs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

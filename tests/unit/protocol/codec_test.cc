@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/codec.h"
-#include "protocol/endpoint_file.h"
+#include "protocol/state_files.h"
 #include "protocol/message_limits.h"
 #include "unit/protocol/examples.h"
 

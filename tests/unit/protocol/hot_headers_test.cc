@@ -1,12 +1,11 @@
 // The short way of writing and reading task and outcome is the general codec's, byte for byte, or declines.
-#include "protocol/hot_headers.h"
+#include "protocol/codec.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "protocol/codec.h"
 #include "unit/model/cases.h"
 #include "unit/protocol/examples.h"
 

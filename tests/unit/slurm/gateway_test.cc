@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/blocked_signals.h"
+#include "base/threads.h"
 #include "base/unique_fd.h"
 #include "slurm/slurm_gateway.h"
 

@@ -1,4 +1,4 @@
-#include "slurm/gres.h"
+#include "slurm/slurm_values.h"
 
 #include <gtest/gtest.h>
 

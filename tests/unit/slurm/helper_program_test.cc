@@ -1,4 +1,4 @@
-#include "slurm/helper_program.h"
+#include "slurm/helper_process.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "slurm/line.h"
+#include "slurm/partition.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "slurm/partition_rules.h"
+#include "slurm/partition.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Every number is some state, an unknown one is never an end; the numbers are those of the installed slurm.h.
-#include "slurm/slurm_job_state.h"
+#include "slurm/slurm_values.h"
 
 #include <gtest/gtest.h>
 

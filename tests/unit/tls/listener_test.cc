@@ -14,7 +14,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tls/tcp_address.h"
+#include "tls/tcp_socket.h"
 #include "unit/tls/two_ends.h"
 
 namespace pounce::tls {

@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "base/unique_fd.h"
-#include "identity/key_pair.h"
+#include "identity/proof.h"
 #include "transport/dealer_socket.h"
-#include "transport/poll_set.h"
+#include "transport/event_loop.h"
 #include "transport/router_socket.h"
 #include "transport/zmq_context.h"
 

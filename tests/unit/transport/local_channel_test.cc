@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "identity/key_pair.h"
-#include "memory/view.h"
-#include "transport/local_address.h"
-#include "transport/local_server.h"
+#include "identity/proof.h"
+#include "memory/memory_block.h"
 
 namespace pounce::transport {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/packed_messages.h"
+#include "transport/frame.h"
 
 #include <gtest/gtest.h>
 

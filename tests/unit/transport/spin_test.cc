@@ -1,11 +1,11 @@
-#include "transport/spin.h"
+#include "transport/event_loop.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <ctime>
 
-#include "base/pipe.h"
+#include "base/process.h"
 
 namespace pounce::transport {
 namespace {

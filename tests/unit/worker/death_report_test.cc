@@ -1,4 +1,4 @@
-#include "worker/supervisor/death_report.h"
+#include "worker/supervisor/interpreter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

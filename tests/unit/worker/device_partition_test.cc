@@ -1,4 +1,4 @@
-#include "worker/supervisor/device_partition.h"
+#include "worker/supervisor/leased_gpus.h"
 
 #include <gtest/gtest.h>
 

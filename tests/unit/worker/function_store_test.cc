@@ -1,4 +1,4 @@
-#include "worker/interpreter/function_store.h"
+#include "worker/interpreter/object_store.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Ids for tests, told apart by one number.
 #pragma once
 
-#include "pounce/ids.h"
+#include "model/ids.h"
 
 namespace pounce {
 

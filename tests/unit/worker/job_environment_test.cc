@@ -1,4 +1,4 @@
-#include "worker/supervisor/job_environment.h"
+#include "worker/supervisor/supervisor_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

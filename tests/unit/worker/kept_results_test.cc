@@ -1,5 +1,5 @@
 // What a function returned, made an object that others can fetch.
-#include "worker/interpreter/kept_results.h"
+#include "worker/interpreter/run_job.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a worker's job has used, and the texts of /proc that tell it.
-#include "worker/supervisor/meter.h"
+#include "worker/supervisor/process_tree.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

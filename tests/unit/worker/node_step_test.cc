@@ -1,4 +1,4 @@
-#include "worker/supervisor/node_step.h"
+#include "worker/supervisor/worker_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

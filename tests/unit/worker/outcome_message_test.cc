@@ -1,4 +1,4 @@
-#include "worker/interpreter/outcome_message.h"
+#include "worker/interpreter/outcome_transfer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "base/pipe.h"
+#include "base/process.h"
 #include "worker/common/bounded_log.h"
-#include "worker/common/run_page.h"
+#include "worker/common/supervisor_channel.h"
 
 namespace pounce::worker {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/common/record_socket.h"
+#include "worker/common/supervisor_channel.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

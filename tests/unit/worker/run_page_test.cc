@@ -1,4 +1,4 @@
-#include "worker/common/run_page.h"
+#include "worker/common/supervisor_channel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which daemon a worker believes in after the one that it knew: found by attack, when any endpoint file would do.
-#include "worker/supervisor/successor.h"
+#include "worker/supervisor/daemon_link.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "worker/supervisor/tcp_endpoint.h"
+#include "worker/supervisor/supervisor_options.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/supervisor/watchdog.h"
+#include "worker/supervisor/supervisor.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "bulk/lane.h"
-#include "tls/library_version.h"
+#include "tls/stream.h"
 
 namespace pounce::lanes {
 namespace {

@@ -1,5 +1,5 @@
 // What is free when, at the latest: the same answer as from sorting all ends for each question, without sorting.
-#include "core/forecast/latest_ends.h"
+#include "core/forecast/replay.h"
 
 #include <gtest/gtest.h>
 

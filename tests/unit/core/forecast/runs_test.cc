@@ -1,4 +1,4 @@
-#include "core/forecast/runs.h"
+#include "core/forecast/replay.h"
 
 #include <gmock/gmock.h>
 

@@ -1,9 +1,8 @@
 // How many leases a pool wants, by the work that waits.
-#include "core/task/pool_size.h"
+#include "core/task/pools.h"
 
 #include <gtest/gtest.h>
 
-#include "core/task/task_times.h"
 
 namespace pounce::task {
 namespace {

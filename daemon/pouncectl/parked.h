@@ -1,0 +1,58 @@
+// Saved variables of this user's notebooks on this cluster: the rows that `pouncectl parked` shows, which of them the
+// user means, and reading them, also when no pounced runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parked/parked_folder.h"
+#include "pounce/fields.h"
+#include "pounce/result.h"
+#include "pouncectl/columns.h"
+
+namespace pounce::ctl {
+
+// One saved state as a row. Pure. Thread: any.
+
+struct ParkedRow {
+  std::string id, notebook, host, python;
+  std::uint64_t size = 0;
+  std::int64_t cell = 0, saved_s = 0, used_s = 0;
+  std::vector<std::string> variables, not_saved;
+  std::string problem;
+
+  static constexpr auto fields() {
+    return table(field("id", &ParkedRow::id),
+                 field("notebook", &ParkedRow::notebook, "its path, or its kernel's folder"),
+                 field("host", &ParkedRow::host, "where the kernel ran, which made it"),
+                 field("python", &ParkedRow::python, "the kernel's version"),
+                 field("size", &ParkedRow::size, "bytes of its files"),
+                 field("cell", &ParkedRow::cell, "the last one that it has the work of"),
+                 field("saved_s", &ParkedRow::saved_s, "since 1970; 0: nothing was saved yet"),
+                 field("used_s", &ParkedRow::used_s, "when it was saved, or a worker took it up"),
+                 field("variables", &ParkedRow::variables),
+                 field("not_saved", &ParkedRow::not_saved, "names of what cannot be"),
+                 field("problem", &ParkedRow::problem, "why it cannot be read; empty: it can"));
+  }
+};
+
+std::string parked_table(const std::vector<ParkedRow>& rows, std::int64_t now_s);
+
+// The rows whose ids have one of these prefixes. kBadRequest lists the existing ids.
+Result<std::vector<ParkedRow>> parked_named(const std::vector<ParkedRow>& rows, const std::vector<std::string>& beginnings);
+// The rows last used before `then_s`, without those of unknown use.
+std::vector<ParkedRow> parked_before(const std::vector<ParkedRow>& rows, std::int64_t then_s);
+
+std::string parked_sum(const std::vector<ParkedRow>& rows);  // "3 saved states, 412.0 MB"
+
+// The saved states of this user on this cluster. Blocking. Thread: main.
+
+// nullopt: nothing was ever saved here.
+Result<std::optional<parked::ParkedFolder>> parked_folder();
+
+// Newest first; includes unreadable states with the reason.
+std::vector<ParkedRow> parked_rows(const parked::ParkedFolder& folder);
+
+}  // namespace pounce::ctl

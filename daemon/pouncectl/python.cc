@@ -1,0 +1,85 @@
+// The user's Python: what it says of the pounce in it, and `pouncectl run`, which becomes it.
+
+#include "pouncectl/python.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/process.h"
+#include "pouncectl/commands.h"
+#include "pouncectl/output.h"
+#include "pouncectl/queries.h"
+
+namespace pounce::ctl {
+namespace {
+
+// Prints its findings as one line of JSON; a foreign pounce has no _core. The current folder is at the place in
+// sys.path that it has in a notebook: another pounce there is found, and a file with the name of a standard module
+// does not replace that module.
+constexpr char kPythonScript[] = R"(
+import sys
+sys.path[:] = filter(None, sys.path)
+sys.path.insert(next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path)), "")
+import importlib.metadata, json
+found = {"python": sys.version.split()[0], "ours": "", "version": "", "file": "", "trouble": "",
+         "openssl": "", "cloudpickle": ""}
+try:
+    found["ours"] = str(importlib.metadata.distribution("pounce-hpc").locate_file("pounce/__init__.py"))
+except importlib.metadata.PackageNotFoundError:
+    pass
+try:
+    import cloudpickle
+    found["cloudpickle"] = str(getattr(cloudpickle, "__version__", ""))
+except Exception:
+    pass
+try:
+    import pounce
+    found["file"], found["version"] = str(pounce.__file__), str(getattr(pounce, "__version__", ""))
+    import pounce._core
+    found["openssl"] = getattr(pounce._core, "OPENSSL", "")
+except Exception as error:
+    found["trouble"] = f"{type(error).__name__}: {error}"
+print(json.dumps(found)))";
+
+std::string python_beside() {
+  std::error_code absent;
+  for (const char* name : {"python", "python3"})
+    if (const std::string path = sibling(name); std::filesystem::is_regular_file(path, absent)) return path;
+  return "python3";
+}
+
+}  // namespace
+
+std::string python_of(const std::string& named) { return named.empty() ? python_beside() : named; }
+
+nlohmann::json python_report(const std::string& python) {
+  return nlohmann::json::parse(output_of({python, "-c", kPythonScript}), nullptr, false);
+}
+
+// pouncectl run: a program in a lease. The client is Python's (pounce.run_command), so this process becomes it: signals
+// and the exit code need no path of their own.
+
+namespace {
+
+// The Python of this program's environment, else the user's.
+std::string python_here() {
+  std::error_code none;
+  for (const char* name : {"python", "python3"})
+    if (const std::string beside = sibling(name); std::filesystem::is_regular_file(beside, none) && ::access(beside.c_str(), X_OK) == 0)
+      return beside;
+  return "python3";
+}
+
+// Leaves the current folder out of sys.path: a queue.py there must not be imported.
+constexpr char kProgram[] = "import sys; del sys.path[0]; from pounce.run_command import main; sys.exit(main(sys.argv[1:]))";
+
+}  // namespace
+
+int run(const std::vector<std::string>& words) {
+  std::vector<std::string> command = {python_here(), "-c", kProgram};
+  command.insert(command.end(), words.begin(), words.end());
+  return report(become(command), false);
+}
+
+}  // namespace pounce::ctl

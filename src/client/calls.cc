@@ -1,0 +1,70 @@
+#include "client/calls.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <utility>
+
+#include "base/check.h"
+
+namespace pounce::client {
+namespace {
+
+constexpr char kDropped[] = "\n[pounce: output dropped here, since nobody read it]\n";
+
+}  // namespace
+
+NewsQueue::NewsQueue() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  POUNCE_CHECK(static_cast<bool>(wake_), "no descriptor left for an eventfd");
+}
+
+void NewsQueue::push(News news) {
+  const std::scoped_lock lock(mutex_);
+  if (auto* printed = std::get_if<Printed>(&news)) {
+    if (printed_bytes_ > kMaxPrintedBytes) return;
+    printed_bytes_ += printed->text.size();
+    for (const std::string& buffer : printed->buffers) printed_bytes_ += buffer.size();
+    if (printed_bytes_ > kMaxPrintedBytes) *printed = Printed{printed->task, printed->to_stderr, kDropped, false, {}};
+  }
+  queue_.push_back(std::move(news));
+  if (waiters_ == 0 && queue_.size() == 1) signal();  // else it was woken already, and takes all there is
+}
+
+std::vector<News> NewsQueue::drain() {
+  const std::scoped_lock lock(mutex_);
+  printed_bytes_ = 0;
+  return std::exchange(queue_, {});
+}
+
+bool NewsQueue::empty() const {
+  const std::scoped_lock lock(mutex_);
+  return queue_.empty();
+}
+
+void NewsQueue::enter() {
+  const std::scoped_lock lock(mutex_);
+  ++waiters_;
+}
+
+void NewsQueue::leave() {
+  const std::scoped_lock lock(mutex_);
+  if (--waiters_ == 0 && !queue_.empty()) signal();
+}
+
+void NewsQueue::close() {
+  const std::scoped_lock lock(mutex_);
+  closed_ = true;
+  signal();
+}
+
+bool NewsQueue::wait() {
+  pollfd waited{wake_.get(), POLLIN, 0};
+  while (::poll(&waited, 1, -1) < 0) continue;  // EINTR: the notifier takes no signals
+  eventfd_t ignored;
+  ::eventfd_read(wake_.get(), &ignored);
+  const std::scoped_lock lock(mutex_);
+  return !closed_;
+}
+
+void NewsQueue::signal() const { ::eventfd_write(wake_.get(), 1); }
+
+}  // namespace pounce::client
