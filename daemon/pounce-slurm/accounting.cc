@@ -8,9 +8,9 @@
 #include <optional>
 #include <tuple>
 
+#include "job/job_tag.h"
 #include "pounce-slurm/database.h"
 #include "pounce-slurm/facts.h"
-#include "job/job_tag.h"
 #include "slurm/questions.h"
 
 namespace pounce::slurm {
@@ -77,7 +77,8 @@ struct Measured {
   bool some = false, not_all = false;
 };
 
-void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, const UsageFacts& facts, Measured& measured) {
+void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, const UsageFacts& facts,
+         Measured& measured) {
   constexpr std::uint32_t kCpu = 1;  // fixed by Slurm
   const std::string held = text(record.tres_alloc_str);
   const double seconds = seconds_of(record, facts);

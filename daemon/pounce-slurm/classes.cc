@@ -3,13 +3,14 @@
 
 #include "pounce-slurm/classes.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <pwd.h>
 #include <set>
 #include <string_view>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "pounce-slurm/libslurm_values.h"
@@ -18,7 +19,8 @@
 namespace pounce::slurm {
 namespace {
 
-Result<Associations> load(std::string name, decltype(assoc_mgr_info_request_msg_t::user_list) assoc_mgr_info_request_msg_t::*by) {
+Result<Associations> load(std::string name,
+                          decltype(assoc_mgr_info_request_msg_t::user_list) assoc_mgr_info_request_msg_t::* by) {
   assoc_mgr_info_request_msg_t request{};
   request.flags = ASSOC_MGR_INFO_FLAG_QOS | ASSOC_MGR_INFO_FLAG_ASSOC;
   request.*by = slurm_list_create(nullptr);
@@ -117,7 +119,9 @@ std::string counted(std::uint64_t count, const std::string& thing) {
 bool gives_time(const UserClass& one, const Resources& resources) {
   return one.limits.max_time.count() == 0 || resources.time <= one.limits.max_time;
 }
-bool gives_gpus(const UserClass& one, const Resources& resources) { return !one.gpus || resources.all_gpus() <= *one.gpus; }
+bool gives_gpus(const UserClass& one, const Resources& resources) {
+  return !one.gpus || resources.all_gpus() <= *one.gpus;
+}
 
 std::string other_class(const Classes& classes, const Resources& resources, const std::string& less) {
   std::vector<std::string> names;
@@ -132,7 +136,8 @@ Result<void> given_by(const Classes& classes, const JobSpec& spec) {
   // Slurm refuses an unknown QoS only if it enforces QoS. An empty list means that nothing is known.
   if (chosen == nullptr && (qos_of(spec).empty() || classes.all.empty())) return {};
   if (chosen == nullptr)
-    return failure(ErrorCode::kUnknownClass, "there is no " + class_words(spec) + "; the classes are " + class_names(classes));
+    return failure(ErrorCode::kUnknownClass,
+                   "there is no " + class_words(spec) + "; the classes are " + class_names(classes));
   const std::string name = "class " + (resources.class_name.empty() ? chosen->limits.name : resources.class_name),
                     but = "; asked for: " + request_words(resources);
   if (!gives_time(*chosen, resources)) {
@@ -151,13 +156,15 @@ Result<void> given_by(const Classes& classes, const JobSpec& spec) {
 std::string request_words(const Resources& resources) {
   std::vector<std::string> parts;
   const auto add = [&parts](const std::string& part) { parts.push_back(part); };
-  if (resources.gpus > 0) add(counted(resources.gpus, "GPU") + (resources.gpu_type.empty() ? "" : " of type " + resources.gpu_type));
+  if (resources.gpus > 0)
+    add(counted(resources.gpus, "GPU") + (resources.gpu_type.empty() ? "" : " of type " + resources.gpu_type));
   if (resources.cpus > 0) add(counted(resources.cpus, "CPU"));
   if (resources.memory_mib > 0) add(std::to_string(resources.memory_mib) + " MiB of memory");
   if (resources.time.count() > 0) add(counted(static_cast<std::uint64_t>(resources.time.count()), "minute"));
   std::string words = joined(parts);
   const std::string on_nodes = resources.nodes > 1 ? " on " + counted(resources.nodes, "node") : "";
-  if (resources.workers > 1) words = counted(resources.workers, "worker") + on_nodes + (words.empty() ? "" : ", each with " + words);
+  if (resources.workers > 1)
+    words = counted(resources.workers, "worker") + on_nodes + (words.empty() ? "" : ", each with " + words);
   return words.empty() ? "nothing in particular" : words;
 }
 
@@ -225,7 +232,7 @@ std::string class_names(const Classes& classes) {
 Result<void> check_limits(const JobSpec& spec) {
   const auto recent = recent_classes();
   if (!recent || given_by(*recent, spec)) return {};  // Slurm decides
-  const auto newest = load_classes();  // an admin may have raised the limit just now
+  const auto newest = load_classes();                 // an admin may have raised the limit just now
   return newest ? given_by(*newest, spec) : Result<void>{};
 }
 

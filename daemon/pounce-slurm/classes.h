@@ -72,7 +72,7 @@ Result<void> check_limits(const JobSpec& spec);
 
 std::string qos_of(const JobSpec& spec);
 const UserClass* find(const Classes& classes, const std::string& qos);  // empty: the default class
-std::string class_words(const JobSpec& spec);                        // "class 'fast' (QoS 'f1')"
-std::string request_words(const Resources& resources);               // "1 GPU of type a100, 30 minutes"
+std::string class_words(const JobSpec& spec);                           // "class 'fast' (QoS 'f1')"
+std::string request_words(const Resources& resources);                  // "1 GPU of type a100, 30 minutes"
 
 }  // namespace pounce::slurm

@@ -79,7 +79,8 @@ void expect_room(ClassReport& report, const std::string& class_name) {
   if (latest_cluster().nodes.empty()) return;  // hidden from this user
   const auto cpu_job = small_job(class_name, "", false);
   const auto free = free_of(latest_cluster(), cpu_job.partitions);
-  if (const auto cpus = free.find("cpu"); cpus != free.end()) report.cpus_free = static_cast<std::int32_t>(cpus->second);
+  if (const auto cpus = free.find("cpu"); cpus != free.end())
+    report.cpus_free = static_cast<std::int32_t>(cpus->second);
   if (report.cpus_free == 0) report.cpu_eta = eta_of_small_job(class_name, "", false);
   for (GpuUse& use : report.gpus)
     if (use.free == 0 && use.total > 0) use.eta = eta_of_small_job(class_name, use.type, true);
@@ -97,7 +98,8 @@ Result<ClassReport> class_report() {
   ClassReport report;
   report.gpus = *gpus;
   for_each<slurmdb_qos_rec_t>((*message)->qos_list, [&](const slurmdb_qos_rec_t& qos) {
-    const auto known = std::ranges::find(classes.all, text(qos.name), [](const UserClass& one) { return one.limits.name; });
+    const auto known =
+        std::ranges::find(classes.all, text(qos.name), [](const UserClass& one) { return one.limits.name; });
     if (known == classes.all.end() || !known->open) return;
     report.classes.push_back(use_of(**message, qos));
     report.classes.back().preset = report.classes.back().name == classes.default_class;

@@ -55,14 +55,16 @@ std::optional<std::uint64_t> tres_count(std::string_view tres, std::uint32_t id)
 Error read_error() {
   const int code = errno;
   if (code == ESLURM_ACCESS_DENIED) return write_error();
-  return {ErrorCode::kSlurmUnreachable, "slurmdbd did not answer" + reason(code),
+  return {ErrorCode::kSlurmUnreachable,
+          "slurmdbd did not answer" + reason(code),
           "Start slurmdbd (systemctl start slurmdbd) and run this again; nothing was changed.",
           {{"slurm_code", std::to_string(code)}}};
 }
 
 Error write_error() {
   const int code = errno;
-  Error error{ErrorCode::kRejected, "slurmdbd refused" + reason(code),
+  Error error{ErrorCode::kRejected,
+              "slurmdbd refused" + reason(code),
               "Change it as the message says; no QoS that was there is changed.",
               {{"slurm_code", std::to_string(code)}}};
   if (code != ESLURM_ACCESS_DENIED) return error;

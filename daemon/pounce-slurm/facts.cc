@@ -3,18 +3,19 @@
 
 #include "pounce-slurm/facts.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <memory>
-#include <signal.h>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/process.h"
 #include "base/text.h"
@@ -152,8 +153,8 @@ Result<void> refuse_federation(ClusterFacts& facts) {
   });
   if (others.empty()) return {};
   return failure(ErrorCode::kRejected,
-                 "cluster " + facts.cluster + " is in the federation " + text(federation.name) + " with " + joined(others) +
-                     ": its jobs may start on another cluster, and pounce leases from one alone",
+                 "cluster " + facts.cluster + " is in the federation " + text(federation.name) + " with " +
+                     joined(others) + ": its jobs may start on another cluster, and pounce leases from one alone",
                  "Use a cluster that is in no federation, or one that the admin takes out of it.");
 }
 

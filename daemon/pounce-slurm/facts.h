@@ -3,9 +3,10 @@
 // says about itself. Thread: main.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 #include "model/cluster.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "pounce-slurm/jobs.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,9 +11,10 @@
 
 #include "base/process.h"
 #include "base/unique_fd.h"
+#include "pounce-slurm/jobs.h"
+#include "pounce-slurm/libslurm_values.h"
 #include "slurm/slurm_values.h"
 #include "slurm/wire.h"
-#include "pounce-slurm/libslurm_values.h"
 
 namespace pounce::slurm {
 namespace {
@@ -130,7 +129,8 @@ std::string read_all(int from) {
 std::vector<JobView> looked_up(const std::vector<JobView>& views, Read read, int looks) {
   auto pipe = views.empty() ? std::nullopt : make_pipe();
   if (!pipe) return views;
-  const auto child = start_function(Standing::kOurs, SIGKILL, [&] { return ask_and_write(views, read, looks, pipe->writer.get()); });
+  const auto child =
+      start_function(Standing::kOurs, SIGKILL, [&] { return ask_and_write(views, read, looks, pipe->writer.get()); });
   pipe->writer.reset();
   if (!child) return views;
   const std::string record = read_all(pipe->reader.get());
@@ -153,7 +153,8 @@ void tell_not_started(std::vector<JobView>& views, const std::vector<SlurmJobId>
   std::vector<JobView> cancelled;
   // A job that was waiting has no nodes (gotchas S19): its cancellation was a user's wish.
   std::ranges::copy_if(views, std::back_inserter(cancelled), [&](const JobView& view) {
-    return view.end == JobEnd::kCancelled && !view.nodes.empty() && std::ranges::count(unheard, view.job_identity.job) > 0;
+    return view.end == JobEnd::kCancelled && !view.nodes.empty() &&
+           std::ranges::count(unheard, view.job_identity.job) > 0;
   });
   for (const JobView& known : looked_up(cancelled, read_canceller, kLooks))
     for (JobView& view : views)

@@ -23,7 +23,9 @@ std::uint32_t count(std::size_t jobs) { return static_cast<std::uint32_t>(jobs);
 
 Eta as_eta(const forecast::Span& span, std::time_t from) {
   const std::int64_t now = std::time(nullptr);
-  const auto at = [&](double seconds) { return std::max(now, from + static_cast<std::int64_t>(std::llround(seconds))); };
+  const auto at = [&](double seconds) {
+    return std::max(now, from + static_cast<std::int64_t>(std::llround(seconds)));
+  };
   return {at(span.median_s), at(span.low_s - kGrain_s), at(span.high_s + kGrain_s)};
 }
 
@@ -46,7 +48,8 @@ Eta shrunk(const slurm_job_info_t& job) {
   if (job.start_time <= now) return {};
   const auto& shares = runs().shares({"", text(job.qos)});
   const auto part = [&](double place) {
-    return std::difftime(job.start_time, now) * shares[static_cast<std::size_t>(place * static_cast<double>(shares.size() - 1))];
+    return std::difftime(job.start_time, now) *
+           shares[static_cast<std::size_t>(place * static_cast<double>(shares.size() - 1))];
   };
   Eta eta = as_eta({part(0.1), part(0.5), std::max(part(0.9), std::difftime(job.start_time, now))}, now);
   eta.from = Eta::From::kPlan;
@@ -74,7 +77,8 @@ Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
   const std::string& word = view.reason_word;
   const auto limit = job::limit_of(word);
   if (!limit && !competes(word) && word != "None") return {};
-  if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != job::Limit::Measure::kAtOnce)) return {};
+  if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != job::Limit::Measure::kAtOnce))
+    return {};
   if (latest_cluster().nodes.empty()) return limit ? Eta{} : shrunk(job);
   // An older reading lacks this job and those submitted with it: wait for the next one.
   if (std::ranges::find(latest_cluster().jobs, job.job_id, &forecast::AnyJob::id) == latest_cluster().jobs.end()) {

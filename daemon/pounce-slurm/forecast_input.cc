@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a forecast is computed from: all users' jobs, all nodes, and how long jobs really ran.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fcntl.h>
 #include <map>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 
 #include "base/file_io.h"
 #include "base/unique_fd.h"
@@ -61,7 +62,8 @@ void write_runs(const forecast::Runs& runs) {
   if (file.empty()) return;
   std::ostringstream text;
   for (const forecast::Run& run : runs.all())
-    text << run.job << ' ' << run.submit_s << ' ' << run.limit_s << ' ' << run.ran_s << ' ' << run.user << ' ' << run.class_name << '\n';
+    text << run.job << ' ' << run.submit_s << ' ' << run.limit_s << ' ' << run.ran_s << ' ' << run.user << ' '
+         << run.class_name << '\n';
   const std::string next = file + "." + std::to_string(::getpid());
   const UniqueFd out(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (out.get() >= 0 && write_all(out.get(), text.str()))
@@ -101,7 +103,8 @@ Things things_of(const slurm_job_info_t& job, bool runs) {
   if (runs)
     add_gpus(gpus_of(text(job.gres_total)), 1, things);
   else if (job.tres_per_node != nullptr)
-    add_gpus(gpus_asked(job.tres_per_node), std::max<std::uint64_t>(is_set(job.num_nodes) ? job.num_nodes : 1, 1), things);
+    add_gpus(gpus_asked(job.tres_per_node), std::max<std::uint64_t>(is_set(job.num_nodes) ? job.num_nodes : 1, 1),
+             things);
   else
     add_gpus(gpus_asked(text(job.tres_per_job)), 1, things);
   if (!things.contains("gpu")) things["gpu"] = tres_count(tres, "gres/gpu");
@@ -161,8 +164,11 @@ void learn(const job_info_msg_t& message) {
   for (std::uint32_t i = 0; i < message.record_count; ++i) {
     const slurm_job_info_t& job = message.job_array[i];
     if (text(job.nodes).empty()) continue;  // cancelled while waiting: Slurm sets a start and an end then too
-    if ((job.job_state & JOB_STATE_BASE) <= JOB_SUSPENDED || job.start_time == 0 || job.end_time < job.start_time || !is_set(job.time_limit)) continue;
-    if ((job.job_state & JOB_STATE_BASE) == JOB_NODE_FAIL || (job.job_state & JOB_STATE_BASE) == JOB_BOOT_FAIL) continue;
+    if ((job.job_state & JOB_STATE_BASE) <= JOB_SUSPENDED || job.start_time == 0 || job.end_time < job.start_time ||
+        !is_set(job.time_limit))
+      continue;
+    if ((job.job_state & JOB_STATE_BASE) == JOB_NODE_FAIL || (job.job_state & JOB_STATE_BASE) == JOB_BOOT_FAIL)
+      continue;
     news |= kept_runs().add({job.job_id, user_of(job), text(job.qos), job.time_limit * 60ll,
                              static_cast<std::int64_t>(std::difftime(job.end_time, job.start_time)), job.submit_time});
   }

@@ -3,16 +3,17 @@
 
 #include "pounce-slurm/jobs.h"
 
+#include <malloc.h>
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <functional>
 #include <iterator>
-#include <malloc.h>
 #include <memory>
-#include <pwd.h>
 #include <string_view>
-#include <unistd.h>
 
 #include "job/job_tag.h"
 #include "pounce-slurm/libslurm_values.h"
@@ -93,7 +94,8 @@ void cut(const Bounds& bounds, Member& member) {
   if constexpr (requires { member.count(); })
     member = Member(std::clamp<std::int64_t>(member.count(), bounds.least, static_cast<std::int64_t>(bounds.most)));
   else if constexpr (std::integral<Member>)
-    member = static_cast<Member>(std::clamp<std::uint64_t>(member, static_cast<std::uint64_t>(bounds.least), bounds.most));
+    member =
+        static_cast<Member>(std::clamp<std::uint64_t>(member, static_cast<std::uint64_t>(bounds.least), bounds.most));
 }
 
 Resources resources_of(const slurm_job_info_t& job) {

@@ -3,8 +3,9 @@
 
 #include "pounce-slurm/libslurm_values.h"
 
-#include <cerrno>
 #include <slurm/slurm_errno.h>
+
+#include <cerrno>
 
 #include "pounce-slurm/slurm_compat.h"
 
@@ -50,9 +51,11 @@ std::string built_for() {
 
 // libslurm's errors for a slurmctld that does not know its protocol (gotchas S29), and for other causes too.
 const char* either_of(int code) {
-  if (code == SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT) return "slurmctld hung up without an answer: it is just ending, or ";
+  if (code == SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT)
+    return "slurmctld hung up without an answer: it is just ending, or ";
   if (code == SLURM_PROTOCOL_AUTHENTICATION_ERROR)
-    return "slurmctld's answer does not prove that it is slurmctld's: MUNGE's key or the clock differs between here and there, or ";
+    return "slurmctld's answer does not prove that it is slurmctld's: MUNGE's key or the clock differs between here "
+           "and there, or ";
   return nullptr;
 }
 
@@ -75,7 +78,8 @@ Error slurm_error(int code, Doing doing) {
     error.text = "slurmctld did not answer: " + words;
     if (const char* either = either_of(code)) {
       error.text = either + ("its Slurm does not speak with pounce-slurm's libslurm (" + built_for() + ")");
-      error.remedy = "If it stays so, run pouncectl rebuild, with this cluster's Slurm first on PATH or named by --slurm-prefix.";
+      error.remedy =
+          "If it stays so, run pouncectl rebuild, with this cluster's Slurm first on PATH or named by --slurm-prefix.";
     }
     return error;
   }

@@ -64,7 +64,8 @@ Result<std::any> answer_to(const Question& question, Mode mode) {
   }
   if (!ready) return failure(ready.error());
   return std::visit(
-      [](const auto& query) { return answer(query).map([](auto&& found) { return std::any(std::move(found)); }); }, question);
+      [](const auto& query) { return answer(query).map([](auto&& found) { return std::any(std::move(found)); }); },
+      question);
 }
 
 bool send_all(std::string_view bytes) {

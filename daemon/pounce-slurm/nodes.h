@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Slurm's nodes and partitions: read, and what of a node is there and free; the GPUs of the whole cluster. Thread: main.
+// Slurm's nodes and partitions: read, and what of a node is there and free; the GPUs of the whole cluster. Thread:
+// main.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "pounce-slurm/classes.h"
-#include "pounce-slurm/facts.h"
 #include "pounce-slurm/database.h"
+#include "pounce-slurm/facts.h"
 #include "slurm/questions.h"
 
 namespace pounce::slurm {
@@ -81,7 +81,8 @@ Result<StoredQos> load_qos(const Database& database) {
   if (!list) return failure(read_error());
   StoredQos stored;
   for_each<slurmdb_qos_rec_t>(list.get(), [&](const auto& record) { stored.names[record.id] = text(record.name); });
-  for_each<slurmdb_qos_rec_t>(list.get(), [&](const auto& record) { stored.all.push_back(from_record(record, stored, *gpu)); });
+  for_each<slurmdb_qos_rec_t>(list.get(),
+                              [&](const auto& record) { stored.all.push_back(from_record(record, stored, *gpu)); });
   std::ranges::sort(stored.all, {}, &Qos::name);
   return stored;
 }

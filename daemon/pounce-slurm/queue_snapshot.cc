@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All users' jobs from one read of the queue: who holds and waits for what, and who waits for room. Thread: main.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
 #include <tuple>
-#include <unistd.h>
 
 #include "job/job_tag.h"
 #include "pounce-slurm/facts.h"
@@ -116,7 +117,8 @@ std::map<std::string, std::uint32_t> gpus_of_each_node(const slurm_job_info_t& j
     for (auto& [type, count] : gpus) count *= tasks;
   }
   if (gpus.empty())
-    if (const auto all = tres_count(text(job.tres_req_str), "gres/gpu"); all > 0) gpus[""] = static_cast<std::uint32_t>(all);
+    if (const auto all = tres_count(text(job.tres_req_str), "gres/gpu"); all > 0)
+      gpus[""] = static_cast<std::uint32_t>(all);
   for (auto& [type, count] : gpus) count = share(count, nodes);
   return gpus;
 }
@@ -179,7 +181,8 @@ std::vector<RoomHeld> held_in(const job_info_msg_t& message, const std::vector<J
     const slurm_job_info_t& job = message.job_array[i];
     const auto known = std::ranges::find(ours, SlurmJobId{job.job_id}, &JobIdentity::job);
     const bool holds = (job.job_state & JOB_STATE_BASE) == JOB_RUNNING || (job.job_state & JOB_COMPLETING) != 0;
-    if (known != ours.end() && holds && (known->submit_time_s == 0 || known->submit_time_s == job.submit_time)) add_held(job, held);
+    if (known != ours.end() && holds && (known->submit_time_s == 0 || known->submit_time_s == job.submit_time))
+      add_held(job, held);
   }
   return held;
 }
@@ -194,14 +197,16 @@ Result<std::map<std::string, std::vector<std::string>>> partitions_by_node() {
   if (!message) return failure(message.error());
   known.clear();
   for (const partition_info_t& one : partitions_in(*message))
-    for (const std::string& node : node_names(text(one.nodes)))
-      known[node].push_back(text(one.name));
+    for (const std::string& node : node_names(text(one.nodes))) known[node].push_back(text(one.name));
   again = now + kPartitionsAreKnown;
   return known;
 }
 
 NodeRoom room_of(const node_info_t& node, const std::vector<std::string>& partitions) {
-  NodeRoom room{text(node.name), partitions, words_of(text(node.features_act != nullptr ? node.features_act : node.features)), {}};
+  NodeRoom room{text(node.name),
+                partitions,
+                words_of(text(node.features_act != nullptr ? node.features_act : node.features)),
+                {}};
   for (const GpuUse& use : gpus_of_node(node)) room.free.gpus[use.type] = use.free;
   const NodeAmounts amounts = amounts_of(node);
   room.free.cpus = amounts.cpus_free;

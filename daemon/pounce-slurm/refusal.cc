@@ -3,6 +3,8 @@
 
 #include "pounce-slurm/refusal.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -10,7 +12,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <strings.h>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,8 @@ Known known_partitions() {
 }
 
 PartitionRequest partition_request_of(const JobSpec& spec, const std::string& default_partition) {
-  PartitionRequest request{spec.partition.empty() ? default_partition : spec.partition, qos_of(spec), class_words(spec), account_of(spec), 0};
+  PartitionRequest request{spec.partition.empty() ? default_partition : spec.partition, qos_of(spec), class_words(spec),
+                           account_of(spec), 0};
   if (request.qos.empty())
     if (const auto classes = load_classes()) {
       request.qos = classes->default_class;
@@ -76,7 +78,8 @@ std::string account_of(const JobSpec& spec) {
 
 std::string qos_of_partition(const JobSpec& spec) {
   const Known known = known_partitions();
-  const auto found = std::ranges::find(known.all, spec.partition.empty() ? known.default_partition : spec.partition, &PartitionRules::name);
+  const auto found = std::ranges::find(known.all, spec.partition.empty() ? known.default_partition : spec.partition,
+                                       &PartitionRules::name);
   return found == known.all.end() ? "" : found->own_qos;
 }
 
@@ -99,9 +102,7 @@ struct FreeReservations {
   void operator()(reserve_info_msg_t* message) const { slurm_free_reservation_info_msg(message); }
 };
 
-std::string names_of(const std::vector<UserAccount>& accounts) {
-  return joined(accounts, ", ", &UserAccount::name);
-}
+std::string names_of(const std::vector<UserAccount>& accounts) { return joined(accounts, ", ", &UserAccount::name); }
 
 Error of_account(Error error, const JobSpec& spec) {
   const auto accounts = load_accounts_of_user(user_name());
@@ -127,7 +128,8 @@ std::string accounts_with(std::uint32_t qos, const std::vector<UserAccount>& acc
 }
 
 bool is_open_in(std::uint32_t qos, const std::string& account, const std::vector<UserAccount>& accounts) {
-  return std::ranges::any_of(accounts, [&](const UserAccount& one) { return one.name == account && one.qos.contains(qos); });
+  return std::ranges::any_of(accounts,
+                             [&](const UserAccount& one) { return one.name == account && one.qos.contains(qos); });
 }
 
 Error of_class(Error error, const JobSpec& spec) {
@@ -169,8 +171,9 @@ Error of_licenses(Error error, const JobSpec& spec) {
   license_info_msg_t* raw = nullptr;
   if (slurm_code(slurm_load_licenses(0, &raw, 0)) != 0) return error;
   const std::unique_ptr<license_info_msg_t, FreeLicenses> message(raw);
-  const std::string names = joined(std::span(message->lic_array, message->num_lic), ", ",
-                                   [](const slurm_license_info_t& one) { return text(one.name) + ":" + std::to_string(one.total); });
+  const std::string names =
+      joined(std::span(message->lic_array, message->num_lic), ", ",
+             [](const slurm_license_info_t& one) { return text(one.name) + ":" + std::to_string(one.total); });
   const auto licenses = spec.resources.slurm.find("licenses");
   if (licenses != spec.resources.slurm.end()) error.text += " (" + licenses->second + ")";
   error.text += names.empty() ? "; the cluster has none" : "; the cluster has " + names;
@@ -192,7 +195,8 @@ Error of_limit(Error error, const JobSpec& spec) {
   if (request.class_name.empty()) request.class_name = classes_in(**known, user_name()).default_class;
   if (request.account.empty()) request.account = default_account(**known);
   const std::string& name = spec.resources.class_name.empty() ? request.class_name : spec.resources.class_name;
-  for (const char* word : {"QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit", "MaxSubmitJobsPerAccount", "AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit"}) {
+  for (const char* word : {"QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit", "MaxSubmitJobsPerAccount",
+                           "AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit"}) {
     const LimitUse use = limit_use(**known, *job::limit_of(word), request);
     if (use.what.empty()) continue;
     error.text = messages::waiting_words({word, word, name, use});
@@ -249,8 +253,8 @@ bool exists(const std::string& account) {
   const auto known = load_associations_of_account(account);
   bool found = !known;  // slurmctld did not answer: leave it to the submit
   if (known)
-    for_each<slurmdb_assoc_rec_t>((*known)->assoc_list,
-                                  [&](const slurmdb_assoc_rec_t& one) { found = found || same(text(one.acct), account); });
+    for_each<slurmdb_assoc_rec_t>(
+        (*known)->assoc_list, [&](const slurmdb_assoc_rec_t& one) { found = found || same(text(one.acct), account); });
   return found;
 }
 
@@ -268,7 +272,8 @@ Result<void> check_account(const JobSpec& spec) {
   const auto newest = load_classes();  // an admin may have added it just now
   if (!newest || has(*newest, account)) return {};
   if (newest->accounts.empty() && exists(account)) return {};
-  return failure(explained({ErrorCode::kNoAssociation, "Slurm's accounting has no account '" + account + "'", {}, {}}, spec));
+  return failure(
+      explained({ErrorCode::kNoAssociation, "Slurm's accounting has no account '" + account + "'", {}, {}}, spec));
 }
 
 }  // namespace pounce::slurm

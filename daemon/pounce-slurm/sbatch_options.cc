@@ -14,7 +14,7 @@ namespace {
 
 struct TextOption {
   std::string_view name;
-  char* job_desc_msg_t::*field;
+  char* job_desc_msg_t::* field;
 };
 constexpr TextOption kTexts[] = {
     {"constraint", &job_desc_msg_t::features}, {"prefer", &job_desc_msg_t::prefer},

@@ -8,16 +8,16 @@
 #include <memory>
 #include <vector>
 
-#include "pounce-slurm/refusal.h"
 #include "job/job_tag.h"
 #include "job/request_bounds.h"
-#include "pounce-slurm/jobs.h"
 #include "messages/waiting_words.h"
 #include "pounce-slurm/classes.h"
+#include "pounce-slurm/jobs.h"
+#include "pounce-slurm/libslurm_values.h"
+#include "pounce-slurm/refusal.h"
 #include "sbatch_options.h"
 #include "slurm/questions.h"
 #include "slurm_compat.h"
-#include "pounce-slurm/libslurm_values.h"
 
 namespace pounce::slurm {
 namespace {
@@ -140,8 +140,8 @@ bool waits_for_ever(const JobView& job) {
     if (job.reason_word == reason) return true;
   // Max… and Min…, not Grp….
   const bool limit = job.reason_word.starts_with("QOSM") || job.reason_word.starts_with("AssocM");
-  return limit && (job.reason_word.find("PerJob") != std::string::npos || job.reason_word.find("PerNode") != std::string::npos ||
-                   job.reason_word.starts_with("QOSMin"));
+  return limit && (job.reason_word.find("PerJob") != std::string::npos ||
+                   job.reason_word.find("PerNode") != std::string::npos || job.reason_word.starts_with("QOSMin"));
 }
 
 // A QoS limit may be of the partition's QoS; Slurm does not say of which.

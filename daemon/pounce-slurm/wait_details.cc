@@ -55,7 +55,8 @@ bool exceeded(const job::Limit& limit, const LimitUse& use) {
   return use.used + use.asked > use.most;
 }
 
-LimitUse of_tres(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request, const Book& book) {
+LimitUse of_tres(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request,
+                 const Book& book) {
   if (book.most == nullptr) return {};
   for (std::uint32_t i = 0; i < message.tres_cnt; ++i) {
     if (!is_of(message.tres_names[i], limit.thing) || !is_set(book.most[i])) continue;
@@ -66,7 +67,8 @@ LimitUse of_tres(const assoc_mgr_info_msg_t& message, const job::Limit& limit, c
   return {};
 }
 
-LimitUse of_book(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request, const Book& book) {
+LimitUse of_book(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request,
+                 const Book& book) {
   const auto counted = [&](const char* what, std::uint32_t most, std::uint64_t used, std::uint64_t requests) {
     const LimitUse use{what, most, used, requests};
     return is_set(most) && exceeded(limit, use) ? use : LimitUse{};
@@ -133,7 +135,8 @@ Book book_of(const slurmdb_assoc_rec_t& association, const job::Limit& limit) {
   }
   switch (limit.per) {
     case Per::kEverybody:
-      book.most = association.grp_tres_ctld, book.jobs = association.grp_jobs, book.submits = association.grp_submit_jobs;
+      book.most = association.grp_tres_ctld, book.jobs = association.grp_jobs,
+      book.submits = association.grp_submit_jobs;
       break;
     case Per::kJob:
       book.most = association.max_tres_ctld, book.used = nullptr, book.minutes = association.max_wall_pj;
@@ -150,7 +153,8 @@ Book book_of(const slurmdb_assoc_rec_t& association, const job::Limit& limit) {
 }
 
 // The user's own association has precedence over that of the whole account.
-LimitUse of_associations(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request, const std::string& user) {
+LimitUse of_associations(const assoc_mgr_info_msg_t& message, const job::Limit& limit, const JobRequest& request,
+                         const std::string& user) {
   LimitUse found;
   for_each<slurmdb_assoc_rec_t>(message.assoc_list, [&](const slurmdb_assoc_rec_t& association) {
     const std::string whose = association.user != nullptr ? association.user : "";
@@ -197,9 +201,7 @@ JobRequest job_request_of(const slurm_job_info_t& job) {
   return request;
 }
 
-InLine in_line(const forecast::AnyJob& job) {
-  return {job.id, job.priority, joined(job.partitions, ",")};
-}
+InLine in_line(const forecast::AnyJob& job) { return {job.id, job.priority, joined(job.partitions, ",")}; }
 
 void explain_limits(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views) {
   Associations known;

@@ -1,11 +1,12 @@
 // pouncectl classes, nodes and top: what the cluster has, what is free, and who holds the rest.
 
+#include <unistd.h>
+
 #include <chrono>
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
-#include <unistd.h>
 
 #include "model/json.h"
 #include "model/status_document.h"
@@ -54,15 +55,17 @@ int classes(bool json_wanted) {
   const auto answer = ask(*daemon, protocol::ClassesAsk{1}, std::chrono::seconds(40));
   if (!answer) return report(answer.error(), json_wanted);
   const auto* known = std::get_if<protocol::ClassesIs>(&*answer);
-  if (known == nullptr) return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json_wanted);
+  if (known == nullptr)
+    return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json_wanted);
   if (!known->error.empty()) return report(known->error, json_wanted);
   if (json_wanted)
     print_json(as_json(*known));
   else if (known->launcher == "local")
     std::cout << "no classes: work runs on this machine\n";
   else
-    std::cout << (known->classes.empty() ? "no classes: none is open to you, or this Slurm has no slurmdbd (pouncectl doctor)\n"
-                                        : columns(class_cells(known->classes)))
+    std::cout << (known->classes.empty()
+                      ? "no classes: none is open to you, or this Slurm has no slurmdbd (pouncectl doctor)\n"
+                      : columns(class_cells(known->classes)))
               << '\n'
               << columns(gpu_cells(known->gpus));
   return kOk;

@@ -25,11 +25,11 @@ std::string left(std::int64_t most, std::int64_t used) {
 std::vector<Cells> class_cells(const std::vector<ClassUse>& classes) {
   std::vector<Cells> cells = {{"CLASS", "TIME", "RUNNING JOBS", "JOBS", "GPUS", "GPUS OF ONE JOB"}};
   for (const ClassUse& one : classes)
-    cells.push_back({one.name + (one.preset ? " (where none is named)" : ""),
-                     one.time_min < 0 ? "no limit" : in_words(static_cast<double>(one.time_min) * 60),
-                     left(one.jobs_most, one.jobs_used),
-                     one.submits_most < 0 ? "" : left(one.submits_most, one.submits_used), left(one.gpus_most, one.gpus_used),
-                     one.gpus_job < 0 ? "" : "at most " + std::to_string(one.gpus_job)});
+    cells.push_back(
+        {one.name + (one.preset ? " (where none is named)" : ""),
+         one.time_min < 0 ? "no limit" : in_words(static_cast<double>(one.time_min) * 60),
+         left(one.jobs_most, one.jobs_used), one.submits_most < 0 ? "" : left(one.submits_most, one.submits_used),
+         left(one.gpus_most, one.gpus_used), one.gpus_job < 0 ? "" : "at most " + std::to_string(one.gpus_job)});
   return cells;
 }
 
@@ -87,8 +87,9 @@ std::vector<Cells> node_cells(const std::vector<Node>& nodes, std::int64_t now_s
   std::vector<Cells> cells = {{"NODE", "LEASES", "GPUS FREE", "GPUDIRECT STORAGE", "HEALTH", "AVOIDED FOR", "WHY"}};
   for (const Node& node : nodes) {
     const double left = static_cast<double>(node.avoided_until_s - now_s);
-    cells.push_back({node.node, node.leases > 0 ? std::to_string(node.leases) : "", slurms_gpus(node.slurm), node.gpu_direct_storage, health_of(node),
-                     node.avoided_until_s > 0 ? in_words(left) : "", node.trouble});
+    cells.push_back({node.node, node.leases > 0 ? std::to_string(node.leases) : "", slurms_gpus(node.slurm),
+                     node.gpu_direct_storage, health_of(node), node.avoided_until_s > 0 ? in_words(left) : "",
+                     node.trouble});
   }
   return cells;
 }
@@ -97,8 +98,10 @@ std::vector<Cells> device_cells(const std::vector<Node>& nodes) {
   std::vector<Cells> cells = {{"NODE", "GPU", "MODEL", "SLICE", "MEMORY", "NUMA", "NVLINK TO", "DRIVER", "HEALTH"}};
   for (const Node& node : nodes)
     for (const model::GpuRow& gpu : node.gpus)
-      cells.push_back({node.node, shortened(gpu.uuid), gpu.model, gpu.slice, gpu.memory_mib > 0 ? std::to_string(gpu.memory_mib) + " MiB" : "",
-                       gpu.numa_node >= 0 ? std::to_string(gpu.numa_node) : "", joined(gpu.nvlink, ", ", shortened), gpu.driver, health_of_gpu(gpu)});
+      cells.push_back({node.node, shortened(gpu.uuid), gpu.model, gpu.slice,
+                       gpu.memory_mib > 0 ? std::to_string(gpu.memory_mib) + " MiB" : "",
+                       gpu.numa_node >= 0 ? std::to_string(gpu.numa_node) : "", joined(gpu.nvlink, ", ", shortened),
+                       gpu.driver, health_of_gpu(gpu)});
   return cells;
 }
 
@@ -132,7 +135,9 @@ std::string listed(const std::map<std::string, std::uint32_t>& reasons) {
 
 }  // namespace
 
-bool is_said(const AllocatedJob& job, const LeaseStates& states) { return !job.lease.empty() && !states.contains(job.job); }
+bool is_said(const AllocatedJob& job, const LeaseStates& states) {
+  return !job.lease.empty() && !states.contains(job.job);
+}
 
 std::vector<AllocatedJob> by_weight(std::vector<AllocatedJob> jobs) {
   std::erase_if(jobs, [](const AllocatedJob& job) { return !job.running; });

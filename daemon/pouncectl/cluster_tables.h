@@ -26,7 +26,7 @@ struct Node : model::NodeRow {
 };
 
 std::vector<Node> nodes_of(const std::vector<model::NodeRow>& leased, const std::vector<NodeUse>& slurms);  // by name
-std::string health_of(const Node& node);            // "ok", "GPU-1 failed", "avoided", "takes no work"; empty: unknown
+std::string health_of(const Node& node);  // "ok", "GPU-1 failed", "avoided", "takes no work"; empty: unknown
 std::vector<Cells> node_cells(const std::vector<Node>& nodes, std::int64_t now_s);
 std::vector<Cells> device_cells(const std::vector<Node>& nodes);  // one row per GPU
 
@@ -37,8 +37,8 @@ using LeaseStates = std::map<std::uint32_t, std::string>;
 
 struct ClassQueue {
   std::string class_name;
-  std::uint32_t jobs = 0, gpus = 0;  // waiting jobs, and the GPUs that they request
-  std::int64_t oldest_s = 0;         // unix: the submit time of the longest waiting job
+  std::uint32_t jobs = 0, gpus = 0;              // waiting jobs, and the GPUs that they request
+  std::int64_t oldest_s = 0;                     // unix: the submit time of the longest waiting job
   std::map<std::string, std::uint32_t> reasons;  // Slurm's words
 };
 

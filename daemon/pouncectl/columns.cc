@@ -2,12 +2,13 @@
 
 #include "pouncectl/columns.h"
 
+#include <locale.h>
+#include <wchar.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <locale.h>
 #include <utility>
-#include <wchar.h>
 
 #include "base/durations.h"
 #include "base/text.h"

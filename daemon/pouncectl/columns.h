@@ -11,7 +11,8 @@
 
 namespace pounce::ctl {
 
-// How many columns of a terminal a UTF-8 text takes, in any locale: combining accents take none, East Asian letters two.
+// How many columns of a terminal a UTF-8 text takes, in any locale: combining accents take none, East Asian letters
+// two.
 
 std::size_t display_width(std::string_view text);  // an invalid byte counts as one column
 

@@ -77,7 +77,9 @@ Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, cons
 
 std::string short_id(std::string_view id) { return std::string(id.substr(0, kShortId)); }
 
-std::string counted(std::uint64_t count, const char* one) { return std::to_string(count) + " " + one + (count == 1 ? "" : "s"); }
+std::string counted(std::uint64_t count, const char* one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
 
 std::string asks(const Resources& resources) {
   std::string words = resources.gpus > 0 ? counted(resources.gpus, "GPU") : "CPU only";
@@ -131,7 +133,8 @@ std::string starts(const LeaseRow& row, std::int64_t now_s) {
 std::string when(const Eta& eta, std::int64_t now_s) {
   const std::string middle = eta.start_s - now_s < 60 ? "any moment" : "in about " + coarse(eta.start_s - now_s);
   if (eta.high_s - now_s < 60) return middle;
-  return middle + " (" + (eta.low_s - now_s < 60 ? "now" : coarse(eta.low_s - now_s)) + " to " + coarse(eta.high_s - now_s) + ")";
+  return middle + " (" + (eta.low_s - now_s < 60 ? "now" : coarse(eta.low_s - now_s)) + " to " +
+         coarse(eta.high_s - now_s) + ")";
 }
 
 std::string why(const LeaseRow& row) {
@@ -178,9 +181,11 @@ std::string line_of(const PoolRow& pool) {
     if (row.workers_ready > 0 && !row.node.empty()) nodes.insert(row.node);
     if (row.workers_ready == 0 && row.waiting > 0) waiting.push_back(&row);
   }
-  std::string line = std::to_string(ready) + " of " + counted(pool.resources.leases_most * pool.resources.workers, "worker");
+  std::string line =
+      std::to_string(ready) + " of " + counted(pool.resources.leases_most * pool.resources.workers, "worker");
   if (!nodes.empty()) line += ", " + counted(nodes.size(), "node");
-  if (!waiting.empty()) line += ", " + std::to_string(waiting.size()) + (waiting.size() == 1 ? " waits" : " wait") + why_they_wait(waiting);
+  if (!waiting.empty())
+    line += ", " + std::to_string(waiting.size()) + (waiting.size() == 1 ? " waits" : " wait") + why_they_wait(waiting);
   return line;
 }
 

@@ -27,15 +27,15 @@ std::vector<LeaseRow> lease_rows(const model::StatusDocument& status);
 Result<std::vector<LeaseRow>> named(const std::vector<LeaseRow>& rows, const std::vector<std::string>& beginnings);
 Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, const std::string& beginning);
 
-std::string short_id(std::string_view id);     // a unique prefix, accepted by all commands
-std::string counted(std::uint64_t count, const char* one);  // "1 GPU", "4 CPUs"
-std::string asks(const Resources& resources);  // "1 GPU a100, 4 CPUs"
-std::string in_words(double seconds);          // "40 s", "5 min", "2 h 5 min", "3 d 4 h"
-std::string tasks_of(const LeaseRow& row);     // "2 wait, 1 runs"
-std::string notebook_of(const LeaseRow& row);  // "/home/alice/fit (pid 12)"
+std::string short_id(std::string_view id);                    // a unique prefix, accepted by all commands
+std::string counted(std::uint64_t count, const char* one);    // "1 GPU", "4 CPUs"
+std::string asks(const Resources& resources);                 // "1 GPU a100, 4 CPUs"
+std::string in_words(double seconds);                         // "40 s", "5 min", "2 h 5 min", "3 d 4 h"
+std::string tasks_of(const LeaseRow& row);                    // "2 wait, 1 runs"
+std::string notebook_of(const LeaseRow& row);                 // "/home/alice/fit (pid 12)"
 std::string starts(const LeaseRow& row, std::int64_t now_s);  // "in about 10 min"; empty: unknown
-std::string when(const Eta& eta, std::int64_t now_s);          // "in about 10 min (5 min to 1 h)"
-std::string why(const LeaseRow& row);          // the reason of its state, and what comes next
+std::string when(const Eta& eta, std::int64_t now_s);         // "in about 10 min (5 min to 1 h)"
+std::string why(const LeaseRow& row);                         // the reason of its state, and what comes next
 
 // The leases of one pool as one row: how many of its workers run, on how many nodes, and why the others do not.
 

@@ -34,9 +34,9 @@ std::string table_of_leases(const std::vector<LeaseRow>& rows) {
   std::vector<Cells> cells = {
       {"LEASE", "CLASS", "ASKS", "STATE", "FOR", "AGE", "JOB", "NODE", "DEVICES", "TASKS", "NOTEBOOK", "WHY"}};
   for (const LeaseRow& row : rows)
-    cells.push_back({short_id(row.lease), row.resources.class_name, asks(row.resources), row.state, in_words(row.state_s), in_words(row.age_s),
-                     row.job == 0 ? "" : std::to_string(row.job), row.node, row.devices, tasks_of(row),
-                     notebook_of(row), why(row)});
+    cells.push_back({short_id(row.lease), row.resources.class_name, asks(row.resources), row.state,
+                     in_words(row.state_s), in_words(row.age_s), row.job == 0 ? "" : std::to_string(row.job), row.node,
+                     row.devices, tasks_of(row), notebook_of(row), why(row)});
   return columns(cells);
 }
 

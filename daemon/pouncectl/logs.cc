@@ -13,8 +13,8 @@
 
 #include "base/text.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/output.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 #include "pouncectl/queries.h"
 
 namespace pounce::ctl {
@@ -77,8 +77,7 @@ bool same_file(const struct stat& one, const struct stat& other) {
 
 // Runs until interrupted. A log that was rotated or truncated is read again from its beginning.
 [[noreturn]] void follow(const fs::path& path, std::streamoff from) {
-  struct stat before {
-  }, now{};
+  struct stat before{}, now{};
   ::stat(path.c_str(), &before);
   while (true) {
     if (::stat(path.c_str(), &now) == 0) {

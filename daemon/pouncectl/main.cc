@@ -78,7 +78,8 @@ constexpr char kTopExamples[] =
     "  pouncectl top\n"
     "  pouncectl top --watch 5                   again every 5 seconds, until interrupted\n"
     "  pouncectl top --json | jq '.jobs[] | select(.gpus != {})'\n"
-    "Asks Slurm itself, so it works without a running daemon and for root. One look is a handful of requests to slurmctld.\n";
+    "Asks Slurm itself, so it works without a running daemon and for root. One look is a handful of requests to "
+    "slurmctld.\n";
 constexpr char kUsageExamples[] =
     "Examples:\n"
     "  pouncectl usage                           the last 7 days, by class, user and mode\n"
@@ -102,17 +103,20 @@ constexpr char kVersionExamples[] =
 constexpr char kSetupExamples[] =
     "Examples:\n"
     "  pouncectl setup                               a pounce-slurm for the Slurm of this machine, found or built\n"
-    "  pouncectl setup --slurm /opt/slurm            where Slurm was installed; unset: beside its commands, then the usual folders\n"
+    "  pouncectl setup --slurm /opt/slurm            where Slurm was installed; unset: beside its commands, then the "
+    "usual folders\n"
     "  pouncectl setup --headers ~/slurm-headers     the folder that has slurm/slurm.h\n"
     "  pouncectl setup --rebuild                     also where one that fits is there\n"
     "  CXX=/opt/gcc/bin/g++ pouncectl setup          with that compiler; it must know C++20 (GCC 11 or newer)\n"
-    "Needs no root: what is built goes into the installation where you may write it, else into ~/.local/share/pounce.\n";
+    "Needs no root: what is built goes into the installation where you may write it, else into "
+    "~/.local/share/pounce.\n";
 constexpr char kRebuildExamples[] =
     "Examples:\n"
     "  pouncectl rebuild                                   pounce-slurm for the Slurm of this machine, as it is now\n"
     "  pouncectl rebuild --slurm-prefix /opt/slurm/25.11   where that Slurm was installed\n"
     "  pouncectl rebuild --headers ~/slurm-headers         the folder that has slurm/slurm.h\n"
-    "Needs no root, and says where it put it: into the installation where you may write it, else into ~/.local/share/pounce.\n";
+    "Needs no root, and says where it put it: into the installation where you may write it, else into "
+    "~/.local/share/pounce.\n";
 constexpr char kDoctorExamples[] =
     "Examples:\n"
     "  pouncectl doctor\n"
@@ -128,7 +132,8 @@ constexpr char kPolicyExamples[] =
     "  pouncectl policy rollback                           as it was before the last apply\n"
     "  pouncectl policy simulate site.json --users 50      waits and limits of a simulated day; asks no Slurm\n"
     "  pouncectl policy export > site.json                 today's QoS as a policy\n"
-    "  pouncectl policy explain --request '{\"gpus\": 1, \"time\": \"20min\"}' site.json     what it makes of that, and why\n";
+    "  pouncectl policy explain --request '{\"gpus\": 1, \"time\": \"20min\"}' site.json     what it makes of that, "
+    "and why\n";
 
 struct Words {
   CLI::App app{"Look after pounce: leases, workers, the daemon."};
@@ -172,7 +177,8 @@ void add_parked(Words& words) {
   parked->footer(footer);
   parked->require_subcommand(1);
   words.add("list", "what is saved: notebook, size, names", footer, [&] { return parked_list(words.json); }, parked);
-  CLI::App* rm = words.add("rm", "remove some of it, for good", footer, [&] { return parked_rm(words.parked, words.json); }, parked);
+  CLI::App* rm = words.add(
+      "rm", "remove some of it, for good", footer, [&] { return parked_rm(words.parked, words.json); }, parked);
   CLI::Option_group* which = rm->add_option_group("which");
   which->add_option("ID", words.parked.ids, "the beginning of an id");
   which->add_option("--older", words.parked.older, "what was not used for so long: 7d, 12h, 90min");
@@ -195,32 +201,41 @@ void add_policy(Words& words) {
   };
   add("check", "is the file a policy?", [&] { return policy_check(words.policy, words.json); }, true, false);
   add("plan", "what the file would change in Slurm", [&] { return policy_plan(words.policy, words.json); }, true, true);
-  add("apply", "make the QoS in Slurm as the file says", [&] { return policy_apply(words.policy, words.json); }, true,
+  add(
+      "apply", "make the QoS in Slurm as the file says", [&] { return policy_apply(words.policy, words.json); }, true,
       true)
       ->add_option("--note", words.policy.note, "why, for the record");
   add("export", "today's QoS as a policy file", [&] { return policy_export(words.json); }, false, false);
-  CLI::App* why = add("explain", "which class, QoS and GPU type a request gets, and why",
-                      [&] { return policy_explain(words.policy, words.json); }, false, false);
+  CLI::App* why = add(
+      "explain", "which class, QoS and GPU type a request gets, and why",
+      [&] { return policy_explain(words.policy, words.json); }, false, false);
   why->add_option("FILE", words.policy.file, "a policy; unset: the one that pounced reads here");
   why->add_option("--request", words.policy.request, "the options of Client.options, as a JSON object")
       ->capture_default_str();
   why->add_flag("--here", words.policy.here, "ask Slurm what is open to you and free now, as pounced does");
-  CLI::App* simulate = add("simulate", "a day under this policy: waits, limits, idle GPUs; asks no Slurm",
-                           [&] { return policy_simulate(words.simulate, words.json); }, false, false);
+  CLI::App* simulate = add(
+      "simulate", "a day under this policy: waits, limits, idle GPUs; asks no Slurm",
+      [&] { return policy_simulate(words.simulate, words.json); }, false, false);
   simulate->add_option("FILE", words.simulate.file, "a policy (docs/policy.md)")->required();
   simulate->add_option("--users", words.simulate.users, "people")->check(CLI::Range(1, 10'000))->capture_default_str();
-  simulate->add_option("--hours", words.simulate.hours, "of the day")->check(CLI::Range(1, 24 * 31))->capture_default_str();
-  simulate->add_option("--nodes", words.simulate.nodes, "of the cluster")->check(CLI::Range(1, 10'000))->capture_default_str();
+  simulate->add_option("--hours", words.simulate.hours, "of the day")
+      ->check(CLI::Range(1, 24 * 31))
+      ->capture_default_str();
+  simulate->add_option("--nodes", words.simulate.nodes, "of the cluster")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
   simulate->add_option("--gpus", words.simulate.gpus, "of each node")->check(CLI::Range(0, 64))->capture_default_str();
   simulate->add_option("--seed", words.simulate.seed, "the same seed is the same day")->capture_default_str();
-  add("rollback", "the QoS as they were before the last apply",
+  add(
+      "rollback", "the QoS as they were before the last apply",
       [&] { return policy_rollback(words.policy, words.json); }, false, true)
       ->add_option("--note", words.policy.note, "why, for the record");
 }
 
 // The options that setup and rebuild share.
 void add_places(CLI::App* sub, SetupOptions& options) {
-  sub->add_option("--slurm,--slurm-prefix", options.slurm, "the folder that Slurm was installed into")->check(CLI::ExistingDirectory);
+  sub->add_option("--slurm,--slurm-prefix", options.slurm, "the folder that Slurm was installed into")
+      ->check(CLI::ExistingDirectory);
   sub->add_option("--headers", options.headers, "the folder that has slurm/slurm.h")->check(CLI::ExistingDirectory);
   sub->add_flag("--user", options.own, "into your own folder, even where you may write the installation's");
 }
@@ -246,13 +261,14 @@ void describe(Words& words) {
   words.add("status", "the daemon of this machine: what waits and why, workers, notebooks", kStatusExamples + codes,
             [&] { return status(words.json); });
   words.add("leases", "a table of this daemon's leases", kLeasesExamples + codes, [&] { return leases(words.json); });
-  words.add("nodes", "the nodes of leases, what their GPUs are and how they do, and nodes that are avoided", kNodesExamples + codes,
-            [&] { return nodes(words.json); });
-  words.add("why", "why something waits, and what ends the wait", kWhyExamples + codes,
-            [&] { return explain(words.waiting, words.json); })
+  words.add("nodes", "the nodes of leases, what their GPUs are and how they do, and nodes that are avoided",
+            kNodesExamples + codes, [&] { return nodes(words.json); });
+  words
+      .add("why", "why something waits, and what ends the wait", kWhyExamples + codes,
+           [&] { return explain(words.waiting, words.json); })
       ->add_option("LEASE", words.waiting, "the beginning of a lease's id; none: all that wait");
-  words.add("eta-score", "how good the estimates of a start were: error, and whether the interval held", kScoreExamples + codes,
-            [&] { return eta_score(words.json); });
+  words.add("eta-score", "how good the estimates of a start were: error, and whether the interval held",
+            kScoreExamples + codes, [&] { return eta_score(words.json); });
   CLI::App* give = words.add("release", "give leases back, as soon as they are idle or now", kReleaseExamples + codes,
                              [&] { return release(words.release, words.json); });
   add_choice(give, words, false);
@@ -273,8 +289,9 @@ void describe(Words& words) {
   add_policy(words);
   words.add("classes", "what you may use now: time, jobs and GPUs of each class, free GPUs", kClassesExamples + codes,
             [&] { return classes(words.json); });
-  words.add("top", "who holds what of the cluster now, free GPUs, and how much waits", kTopExamples + codes,
-            [&] { return top(words.top, words.json); })
+  words
+      .add("top", "who holds what of the cluster now, free GPUs, and how much waits", kTopExamples + codes,
+           [&] { return top(words.top, words.json); })
       ->add_option("--watch", words.top.every, "look again every so many seconds")
       ->check(CLI::Range(2, 3600));
   CLI::App* used = words.add("usage", "what was held, and how much of it computed", kUsageExamples + codes,
@@ -283,8 +300,9 @@ void describe(Words& words) {
   used->add_option("--by", words.usage.by, "class, user, mode; several with commas between")
       ->delimiter(',')
       ->check(CLI::IsMember({"class", "user", "mode"}));
-  words.add("report", "what leases used of what they asked for, with a suggestion", kReportExamples + codes,
-            [&] { return use_report(words.reported, words.json); })
+  words
+      .add("report", "what leases used of what they asked for, with a suggestion", kReportExamples + codes,
+           [&] { return use_report(words.reported, words.json); })
       ->add_option("LEASE", words.reported, "the beginning of a lease's id; none: all that are known");
   words.app.add_subcommand("run", "a program in a lease: its output, its exit code, and the signals that come here");
   words

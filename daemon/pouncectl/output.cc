@@ -2,10 +2,11 @@
 
 #include "pouncectl/output.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "messages/sentence.h"

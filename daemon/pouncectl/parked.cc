@@ -32,13 +32,16 @@ std::string variables_words(const ParkedRow& row) {
   if (!row.problem.empty()) return row.problem;
   if (row.saved_s == 0) return "nothing is saved yet";
   const std::size_t shown = std::min(row.variables.size(), kMostNames);
-  const std::vector<std::string> first(row.variables.begin(), row.variables.begin() + static_cast<std::ptrdiff_t>(shown));
+  const std::vector<std::string> first(row.variables.begin(),
+                                       row.variables.begin() + static_cast<std::ptrdiff_t>(shown));
   const std::string names = joined(first);
-  return shown < row.variables.size() ? names + " and " + std::to_string(row.variables.size() - shown) + " more" : names;
+  return shown < row.variables.size() ? names + " and " + std::to_string(row.variables.size() - shown) + " more"
+                                      : names;
 }
 
 Cells cells_of(const ParkedRow& row, std::int64_t now_s) {
-  const std::string ago = row.saved_s == 0 ? "" : in_words(static_cast<double>(std::max<std::int64_t>(now_s - row.saved_s, 0))) + " ago";
+  const std::string ago =
+      row.saved_s == 0 ? "" : in_words(static_cast<double>(std::max<std::int64_t>(now_s - row.saved_s, 0))) + " ago";
   const std::string cell = row.saved_s == 0 || !row.problem.empty() ? "" : std::to_string(row.cell);
   std::string words = variables_words(row);
   if (words.size() > kMostShownBytes) words = words.substr(0, kMostShownBytes) + "…";
@@ -57,11 +60,13 @@ std::string parked_table(const std::vector<ParkedRow>& rows, std::int64_t now_s)
   return columns(table);
 }
 
-Result<std::vector<ParkedRow>> parked_named(const std::vector<ParkedRow>& rows, const std::vector<std::string>& beginnings) {
+Result<std::vector<ParkedRow>> parked_named(const std::vector<ParkedRow>& rows,
+                                            const std::vector<std::string>& beginnings) {
   std::vector<ParkedRow> found;
   for (const std::string& beginning : beginnings) {
     std::vector<ParkedRow> fits;
-    std::ranges::copy_if(rows, std::back_inserter(fits), [&](const ParkedRow& row) { return row.id.starts_with(beginning); });
+    std::ranges::copy_if(rows, std::back_inserter(fits),
+                         [&](const ParkedRow& row) { return row.id.starts_with(beginning); });
     if (fits.empty()) return unknown("no saved state's id begins with \"" + beginning + "\"", rows);
     if (fits.size() > 1) return unknown("the ids of several saved states begin with \"" + beginning + "\"", fits);
     if (std::ranges::count(found, fits.front().id, &ParkedRow::id) == 0) found.push_back(fits.front());
@@ -71,7 +76,8 @@ Result<std::vector<ParkedRow>> parked_named(const std::vector<ParkedRow>& rows, 
 
 std::vector<ParkedRow> parked_before(const std::vector<ParkedRow>& rows, std::int64_t then_s) {
   std::vector<ParkedRow> found;
-  std::ranges::copy_if(rows, std::back_inserter(found), [&](const ParkedRow& row) { return row.used_s > 0 && row.used_s < then_s; });
+  std::ranges::copy_if(rows, std::back_inserter(found),
+                       [&](const ParkedRow& row) { return row.used_s > 0 && row.used_s < then_s; });
   return found;
 }
 
@@ -178,7 +184,8 @@ Result<std::vector<ParkedRow>> chosen(const ParkedOptions& options, const std::v
 
 // On standard error, so that standard output has only the result.
 bool agreed(const std::vector<ParkedRow>& rows) {
-  std::cerr << parked_table(rows, std::time(nullptr)) << "Remove " << parked_sum(rows) << ", for good? [y/N] " << std::flush;
+  std::cerr << parked_table(rows, std::time(nullptr)) << "Remove " << parked_sum(rows) << ", for good? [y/N] "
+            << std::flush;
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "yes");
 }
@@ -189,7 +196,8 @@ Result<void> remove(const ParkedFolder& folder, const std::string& id) {
   auto left = ParkedFolder::Left::kMore;
   while (left == ParkedFolder::Left::kMore) left = folder.remove_some(*aside, kFilesAtOnce);
   if (left == ParkedFolder::Left::kNothing) return {};
-  return failure(ErrorCode::kInternal, "not all files of " + *aside + " can be removed now", "pounced tries again within an hour; the state itself is gone.");
+  return failure(ErrorCode::kInternal, "not all files of " + *aside + " can be removed now",
+                 "pounced tries again within an hour; the state itself is gone.");
 }
 
 // Without a folder there are no rows.
@@ -200,7 +208,8 @@ int remove_all(const std::optional<ParkedFolder>& folder, const std::vector<Park
     const auto done = remove(*folder, row.id);
     if (!done && !json_wanted) report(done.error(), false);
     if (!done) code = kFailed;
-    (done ? removed : failed).push_back(done ? json(row.id) : json{{"id", row.id}, {"error", model::to_json(done.error())}});
+    (done ? removed : failed)
+        .push_back(done ? json(row.id) : json{{"id", row.id}, {"error", model::to_json(done.error())}});
     if (done && !json_wanted) print_line(short_id(row.id) + "  removed");
   }
   if (rows.empty() && !json_wanted) std::cout << "there is nothing to remove\n";
@@ -234,7 +243,9 @@ int parked_rm(const ParkedOptions& options, bool json_wanted) {
   const auto rows = chosen(options, found->rows);
   if (!rows) return report(rows.error(), json_wanted);
   if (!rows->empty() && !options.yes && !agreed(*rows))
-    return report({ErrorCode::kBadRequest, "nothing was removed, for nobody said yes", "--yes removes without a question.", {}}, json_wanted);
+    return report(
+        {ErrorCode::kBadRequest, "nothing was removed, for nobody said yes", "--yes removes without a question.", {}},
+        json_wanted);
   return remove_all(found->folder, *rows, json_wanted);
 }
 

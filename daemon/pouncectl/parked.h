@@ -24,24 +24,24 @@ struct ParkedRow {
   std::string problem;
 
   static constexpr auto fields() {
-    return table(field("id", &ParkedRow::id),
-                 field("notebook", &ParkedRow::notebook, "its path, or its kernel's folder"),
-                 field("host", &ParkedRow::host, "where the kernel ran, which made it"),
-                 field("python", &ParkedRow::python, "the kernel's version"),
-                 field("size", &ParkedRow::size, "bytes of its files"),
-                 field("cell", &ParkedRow::cell, "the last one that it has the work of"),
-                 field("saved_s", &ParkedRow::saved_s, "since 1970; 0: nothing was saved yet"),
-                 field("used_s", &ParkedRow::used_s, "when it was saved, or a worker took it up"),
-                 field("variables", &ParkedRow::variables),
-                 field("not_saved", &ParkedRow::not_saved, "names of what cannot be"),
-                 field("problem", &ParkedRow::problem, "why it cannot be read; empty: it can"));
+    return table(
+        field("id", &ParkedRow::id), field("notebook", &ParkedRow::notebook, "its path, or its kernel's folder"),
+        field("host", &ParkedRow::host, "where the kernel ran, which made it"),
+        field("python", &ParkedRow::python, "the kernel's version"),
+        field("size", &ParkedRow::size, "bytes of its files"),
+        field("cell", &ParkedRow::cell, "the last one that it has the work of"),
+        field("saved_s", &ParkedRow::saved_s, "since 1970; 0: nothing was saved yet"),
+        field("used_s", &ParkedRow::used_s, "when it was saved, or a worker took it up"),
+        field("variables", &ParkedRow::variables), field("not_saved", &ParkedRow::not_saved, "names of what cannot be"),
+        field("problem", &ParkedRow::problem, "why it cannot be read; empty: it can"));
   }
 };
 
 std::string parked_table(const std::vector<ParkedRow>& rows, std::int64_t now_s);
 
 // The rows whose ids have one of these prefixes. kBadRequest lists the existing ids.
-Result<std::vector<ParkedRow>> parked_named(const std::vector<ParkedRow>& rows, const std::vector<std::string>& beginnings);
+Result<std::vector<ParkedRow>> parked_named(const std::vector<ParkedRow>& rows,
+                                            const std::vector<std::string>& beginnings);
 // The rows last used before `then_s`, without those of unknown use.
 std::vector<ParkedRow> parked_before(const std::vector<ParkedRow>& rows, std::int64_t then_s);
 

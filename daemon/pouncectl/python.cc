@@ -2,9 +2,10 @@
 
 #include "pouncectl/python.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "base/process.h"
 #include "pouncectl/commands.h"
@@ -66,13 +67,15 @@ namespace {
 std::string python_here() {
   std::error_code none;
   for (const char* name : {"python", "python3"})
-    if (const std::string beside = sibling(name); std::filesystem::is_regular_file(beside, none) && ::access(beside.c_str(), X_OK) == 0)
+    if (const std::string beside = sibling(name);
+        std::filesystem::is_regular_file(beside, none) && ::access(beside.c_str(), X_OK) == 0)
       return beside;
   return "python3";
 }
 
 // Leaves the current folder out of sys.path: a queue.py there must not be imported.
-constexpr char kProgram[] = "import sys; del sys.path[0]; from pounce.run_command import main; sys.exit(main(sys.argv[1:]))";
+constexpr char kProgram[] =
+    "import sys; del sys.path[0]; from pounce.run_command import main; sys.exit(main(sys.argv[1:]))";
 
 }  // namespace
 

@@ -2,13 +2,14 @@
 
 #include "pouncectl/queries.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <poll.h>
 
 #include "base/clock.h"
 #include "base/process.h"

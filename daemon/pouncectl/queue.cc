@@ -27,9 +27,18 @@ namespace pounce::ctl {
 namespace {
 
 nlohmann::json as_json(const protocol::QueueRow& row) {
-  return {{"job", row.job},       {"name", row.name},       {"class", row.class_name},         {"state", row.state},
-          {"reason", row.reason}, {"why", row.why}, {"node", row.node},       {"devices", row.devices},          {"lease", row.lease},
-          {"submit_time_s", row.submit_time_s}, {"start_time_s", row.start_time_s}, {"end_time_s", row.end_time_s}};
+  return {{"job", row.job},
+          {"name", row.name},
+          {"class", row.class_name},
+          {"state", row.state},
+          {"reason", row.reason},
+          {"why", row.why},
+          {"node", row.node},
+          {"devices", row.devices},
+          {"lease", row.lease},
+          {"submit_time_s", row.submit_time_s},
+          {"start_time_s", row.start_time_s},
+          {"end_time_s", row.end_time_s}};
 }
 
 void print_table(const protocol::QueueIs& queue) {
@@ -75,7 +84,8 @@ constexpr int kMostQueries = 5;  // each queries Slurm twice
 std::vector<Choice> choices_of(const LeaseRow& row) {
   const auto daemon = find_daemon();
   if (!daemon) return {};
-  const auto answer = ask(*daemon, protocol::ClassesAsk{1, true, row.resources, row.wait.limit, row.wait.eta}, std::chrono::seconds(40));
+  const auto answer = ask(*daemon, protocol::ClassesAsk{1, true, row.resources, row.wait.limit, row.wait.eta},
+                          std::chrono::seconds(40));
   const auto* classes = answer ? std::get_if<protocol::ClassesIs>(&*answer) : nullptr;
   return classes != nullptr && classes->error.empty() ? classes->choices : std::vector<Choice>{};
 }
@@ -83,7 +93,11 @@ std::vector<Choice> choices_of(const LeaseRow& row) {
 json as_json(const Eta& eta) { return eta.known() ? model::to_json(eta) : json(); }
 
 json as_json(const Choice& choice) {
-  return {{"kind", choice.kind}, {"or", choice.option}, {"now", choice.now}, {"eta", as_json(choice.eta)}, {"against", choice.against}};
+  return {{"kind", choice.kind},
+          {"or", choice.option},
+          {"now", choice.now},
+          {"eta", as_json(choice.eta)},
+          {"against", choice.against}};
 }
 
 json as_json(const LeaseRow& row, const std::vector<Choice>& choices) {
@@ -111,21 +125,28 @@ std::string instead_of(const Choice& choice) {
 // One line per alternative.
 std::string lines_of(const LeaseRow& row, const std::vector<Choice>& choices) {
   std::string lines;
-  if (row.wait.eta.known()) lines += printable(short_id(row.lease) + "  its start is estimated from " + row.wait.eta.basis) + "\n";
+  if (row.wait.eta.known())
+    lines += printable(short_id(row.lease) + "  its start is estimated from " + row.wait.eta.basis) + "\n";
   for (const Choice& choice : choices) {
     if (choice.kind == "wait" || choice.kind == "cancel") continue;
     const std::string start = choice.eta.known() ? when(choice.eta, std::time(nullptr)) : "when cannot be said";
-    lines += printable(short_id(row.lease) + "  " + instead_of(choice) + ": " + (!choice.against.empty() ? choice.against : choice.now ? "free now" : start)) + "\n";
+    lines += printable(short_id(row.lease) + "  " + instead_of(choice) + ": " +
+                       (!choice.against.empty() ? choice.against
+                        : choice.now            ? "free now"
+                                                : start)) +
+             "\n";
   }
   return lines;
 }
 
 std::string table_of_waiting(const std::vector<LeaseRow>& rows) {
-  std::vector<Cells> cells = {{"LEASE", "CLASS", "ASKS", "STATE", "FOR", "JOB", "AHEAD", "STARTS", "SLURM SAYS", "WHY"}};
+  std::vector<Cells> cells = {
+      {"LEASE", "CLASS", "ASKS", "STATE", "FOR", "JOB", "AHEAD", "STARTS", "SLURM SAYS", "WHY"}};
   for (const LeaseRow& row : rows)
-    cells.push_back({short_id(row.lease), row.resources.class_name, asks(row.resources), row.state, in_words(row.state_s),
-                     row.job == 0 ? "" : std::to_string(row.job), row.wait.ahead < 0 ? "" : std::to_string(row.wait.ahead),
-                     starts(row, std::time(nullptr)), row.wait.slurm_reason, why(row)});
+    cells.push_back({short_id(row.lease), row.resources.class_name, asks(row.resources), row.state,
+                     in_words(row.state_s), row.job == 0 ? "" : std::to_string(row.job),
+                     row.wait.ahead < 0 ? "" : std::to_string(row.wait.ahead), starts(row, std::time(nullptr)),
+                     row.wait.slurm_reason, why(row)});
   return columns(cells);
 }
 
@@ -174,7 +195,8 @@ void read_statements(const std::filesystem::path& path, std::vector<Statement>& 
   for (std::string line; std::getline(file, line);) {
     const auto one = model::parse<model::StartStatement>(line);
     if (!one) continue;  // truncated when the disk was full
-    statements.push_back({one->lease, one->stated_s, one->eta.start_s, one->eta.low_s, one->eta.high_s, one->started_s});
+    statements.push_back(
+        {one->lease, one->stated_s, one->eta.start_s, one->eta.low_s, one->eta.high_s, one->started_s});
   }
 }
 
@@ -195,11 +217,10 @@ std::string percent(double share) { return std::to_string(std::lround(share * 10
 std::string score_in_words(const Score& score) {
   const auto time = [](double seconds) { return ctl::in_words(seconds); };
   return "waits             " + std::to_string(score.waits) + ", the first estimate of each counts\n" +
-         "median error      " + time(score.median_error_s) + "\n" +
-         "in the interval   " + percent(score.coverage) + " (80 % is what it says)\n" +
-         "median interval   " + time(score.median_width_s) + "\n" +
-         "median wait       " + time(score.median_wait_s) + "\n" +
-         "best constant     " + time(score.best_constant_s) + ", chosen afterwards: its median error is " + time(score.constant_error_s) + "\n";
+         "median error      " + time(score.median_error_s) + "\n" + "in the interval   " + percent(score.coverage) +
+         " (80 % is what it says)\n" + "median interval   " + time(score.median_width_s) + "\n" + "median wait       " +
+         time(score.median_wait_s) + "\n" + "best constant     " + time(score.best_constant_s) +
+         ", chosen afterwards: its median error is " + time(score.constant_error_s) + "\n";
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // pouncectl setup: a pounce-slurm for the Slurm of this machine, found or built, and then what the doctor says.
 // pouncectl rebuild: the building alone, in any case.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -8,8 +11,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/file_io.h"
 #include "base/process.h"
@@ -29,8 +30,8 @@ namespace pounce::ctl {
 // Building pounce-slurm from the sources that came with this pounce. Thread: main; blocks for a minute or two.
 
 struct HelperBuild {
-  std::string sources;   // contains the script `build`
-  std::string folder;    // slurm::helper_folder(); created with the program and its links
+  std::string sources;  // contains the script `build`
+  std::string folder;   // slurm::helper_folder(); created with the program and its links
   std::string compiler;
   SlurmHeaders headers;
   SlurmLibrary library;
@@ -69,15 +70,17 @@ fs::path full_library_beside(const fs::path& library) {
 
 Result<void> compile(const HelperBuild& build, const fs::path& into) {
   const std::string program = (into / slurm::kHelperName).string();
-  auto done = pounce::output_of({.command = {"/bin/sh", (fs::path(build.sources) / kScript).string(), program, build.compiler,
-                                     build.headers.folder, build.library.path}},
-                        true);
+  auto done = pounce::output_of({.command = {"/bin/sh", (fs::path(build.sources) / kScript).string(), program,
+                                             build.compiler, build.headers.folder, build.library.path}},
+                                true);
   if (!done) return failure(done.error());
   if (done->wait_status == 0 && ::access(program.c_str(), X_OK) == 0) return {};
   const fs::path log = into.string() + ".log";
   std::ofstream(log) << done->output;
-  return failure(ErrorCode::kBadRequest, "pounce-slurm could not be built with " + build.compiler + ": " + first_error(done->output),
-                 "The whole output is in " + log.string() + "; the compiler must know C++20 (GCC 11 or newer): CXX=PATH pouncectl setup.");
+  return failure(ErrorCode::kBadRequest,
+                 "pounce-slurm could not be built with " + build.compiler + ": " + first_error(done->output),
+                 "The whole output is in " + log.string() +
+                     "; the compiler must know C++20 (GCC 11 or newer): CXX=PATH pouncectl setup.");
 }
 
 void put_links(const HelperBuild& build, const fs::path& folder) {
@@ -106,7 +109,8 @@ Result<std::string> base_to_build_in(bool own) {
   const std::string installation = slurm::installations_base(own_folder()), users = slurm::users_base();
   if (!own && can_be_written(installation)) return installation;
   if (!users.empty() && can_be_written(users)) return users;
-  return failure(ErrorCode::kBadRequest, "neither " + installation + " nor " + (users.empty() ? "a home" : users) + " can be written to",
+  return failure(ErrorCode::kBadRequest,
+                 "neither " + installation + " nor " + (users.empty() ? "a home" : users) + " can be written to",
                  "Set HOME or XDG_DATA_HOME to a folder of your own.");
 }
 
@@ -123,7 +127,8 @@ Result<void> build_helper(const HelperBuild& build) {
   } catch (const fs::filesystem_error& error) {
     std::error_code ignored;
     fs::remove_all(fresh, ignored);
-    return failure(ErrorCode::kBadRequest, error.path1().string() + " cannot be written: " + error.code().message(), "Make room there, or write access.");
+    return failure(ErrorCode::kBadRequest, error.path1().string() + " cannot be written: " + error.code().message(),
+                   "Make room there, or write access.");
   }
   return {};
 }
@@ -168,19 +173,23 @@ Result<HelperBuild> plan(const SetupOptions& options, const SlurmLibrary& librar
 Result<Outcome> find_or_build(const SetupOptions& options, bool json_wanted) {
   auto library = find_slurm_library(options.slurm);
   if (!library) return failure(library.error());
-  if (!options.rebuild && number_that_answers() == library->number) return Outcome{*library, slurm::find_helper(own_folder())};
+  if (!options.rebuild && number_that_answers() == library->number)
+    return Outcome{*library, slurm::find_helper(own_folder())};
   const auto build = plan(options, *library);
   if (!build) return failure(build.error());
   if (!json_wanted)
     print_line("building pounce-slurm for " + library->path + " with " + build->compiler + " and the headers in " +
-               build->headers.folder + " (Slurm " + build->headers.release + "): a minute or two …"), std::cout.flush();
+               build->headers.folder + " (Slurm " + build->headers.release + "): a minute or two …"),
+        std::cout.flush();
   if (const auto built = build_helper(*build); !built) return failure(built.error());
   if (number_that_answers() == library->number) return Outcome{*library, slurm::find_helper(own_folder()), true};
   return failure(ErrorCode::kVersionMismatch, "what was built in " + build->folder + " does not load " + library->path,
                  "Show the admin: " + build->folder + "/pounce-slurm");
 }
 
-void tell(const Outcome& done) { print_line((done.built ? "built  " : "found  ") + done.helper + " for " + done.library.path); }
+void tell(const Outcome& done) {
+  print_line((done.built ? "built  " : "found  ") + done.helper + " for " + done.library.path);
+}
 
 json document_of(const Outcome& done) {
   return {{"pounce_slurm", done.helper}, {"libslurm", done.library.path}, {"built", done.built}};

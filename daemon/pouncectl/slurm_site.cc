@@ -78,7 +78,8 @@ SlurmLibrary library_in(const fs::path& folder) {
   std::error_code unreadable;
   for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
     const auto number = library_number(entry.path().filename().string());
-    if (number && *number > newest.number && fs::exists(entry.path(), unreadable)) newest = {entry.path().string(), *number, {}};
+    if (number && *number > newest.number && fs::exists(entry.path(), unreadable))
+      newest = {entry.path().string(), *number, {}};
   }
   return newest;
 }
@@ -133,11 +134,12 @@ Result<SlurmLibrary> find_slurm_library(const std::string& named) {
     library.release = release_in_library(bytes_of(library.path));
     return library;
   }
-  return failure(ErrorCode::kNoSlurm,
-                 "there is no libslurm here: no libslurm.so with a number in " +
-                     joined(folders, ", ", [](const fs::path& folder) { return folder.string(); }),
-                 "Name the folder that Slurm was installed into (pouncectl setup --slurm DIR); without a Slurm nothing of this is "
-                 "needed: pounce.Client(launcher='local').");
+  return failure(
+      ErrorCode::kNoSlurm,
+      "there is no libslurm here: no libslurm.so with a number in " +
+          joined(folders, ", ", [](const fs::path& folder) { return folder.string(); }),
+      "Name the folder that Slurm was installed into (pouncectl setup --slurm DIR); without a Slurm nothing of this is "
+      "needed: pounce.Client(launcher='local').");
 }
 
 Result<SlurmHeaders> find_slurm_headers(const std::string& headers, const SlurmLibrary& library) {
@@ -146,20 +148,24 @@ Result<SlurmHeaders> find_slurm_headers(const std::string& headers, const SlurmL
     folders.emplace_back(headers);
   } else {
     const fs::path lies_in = fs::path(library.path).parent_path();
-    folders = {lies_in.parent_path() / "include", lies_in.parent_path().parent_path() / "include", "/usr/include", "/usr/local/include"};
+    folders = {lies_in.parent_path() / "include", lies_in.parent_path().parent_path() / "include", "/usr/include",
+               "/usr/local/include"};
   }
   for (const fs::path& folder : folders) {
     const std::string release = release_of_header(bytes_of(folder / "slurm/slurm_version.h"));
     if (release.empty() || ::access((folder / "slurm/slurm.h").c_str(), R_OK) != 0) continue;
     if (library.release.empty() || release == library.release) return SlurmHeaders{folder.string(), release};
     return failure(ErrorCode::kVersionMismatch,
-                   "the headers in " + folder.string() + " are of Slurm " + release + " and " + library.path + " is of " + library.release,
-                   "Name the headers of Slurm " + library.release + ": pouncectl setup --headers DIR, where DIR/slurm/slurm.h is.");
+                   "the headers in " + folder.string() + " are of Slurm " + release + " and " + library.path +
+                       " is of " + library.release,
+                   "Name the headers of Slurm " + library.release +
+                       ": pouncectl setup --headers DIR, where DIR/slurm/slurm.h is.");
   }
   return failure(ErrorCode::kNoSlurm,
                  "Slurm's headers are not here: no slurm/slurm.h in " +
                      joined(folders, ", ", [](const fs::path& folder) { return folder.string(); }),
-                 "Ask the admin for them (libslurm-dev, slurm-devel), or copy the folder slurm of a machine that has them and name "
+                 "Ask the admin for them (libslurm-dev, slurm-devel), or copy the folder slurm of a machine that has "
+                 "them and name "
                  "the folder it lies in: pouncectl setup --headers DIR.");
 }
 
@@ -167,12 +173,14 @@ Result<std::string> find_compiler() {
   const char* chosen = std::getenv("CXX");
   if (chosen != nullptr && *chosen) {
     if (std::string path = on_path(chosen); !path.empty()) return path;
-    return failure(ErrorCode::kBadRequest, std::string("CXX names ") + chosen + ", which is no program here", "Correct or unset CXX.");
+    return failure(ErrorCode::kBadRequest, std::string("CXX names ") + chosen + ", which is no program here",
+                   "Correct or unset CXX.");
   }
   for (const char* name : {"c++", "g++", "clang++"})
     if (std::string path = on_path(name); !path.empty()) return path;
-  return failure(ErrorCode::kBadRequest, "there is no C++ compiler here: no c++, g++ or clang++ on PATH",
-                 "Load one (often: module load gcc), or name it: CXX=PATH pouncectl setup. It must know C++20: GCC 11 or newer.");
+  return failure(
+      ErrorCode::kBadRequest, "there is no C++ compiler here: no c++, g++ or clang++ on PATH",
+      "Load one (often: module load gcc), or name it: CXX=PATH pouncectl setup. It must know C++20: GCC 11 or newer.");
 }
 
 }  // namespace pounce::ctl

@@ -6,9 +6,9 @@
 
 #include "model/json.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/queries.h"
-#include "pouncectl/output.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
+#include "pouncectl/queries.h"
 
 namespace pounce::ctl {
 namespace {
@@ -16,10 +16,13 @@ namespace {
 bool serves(const LeaseRow& row) { return row.state == "idle" || row.state == "busy"; }
 bool waits(const LeaseRow& row) { return row.waiting > 0 && !serves(row); }
 
-std::string with_class(const Resources& resources) { return asks(resources) + (resources.class_name.empty() ? "" : " of " + resources.class_name); }
+std::string with_class(const Resources& resources) {
+  return asks(resources) + (resources.class_name.empty() ? "" : " of " + resources.class_name);
+}
 
 std::string line_of(const LeaseRow& row) {
-  std::string line = "  " + short_id(row.lease) + "  " + with_class(row.resources) + ", " + row.state + " for " + in_words(row.state_s);
+  std::string line = "  " + short_id(row.lease) + "  " + with_class(row.resources) + ", " + row.state + " for " +
+                     in_words(row.state_s);
   if (row.job != 0) line += ", job " + std::to_string(row.job);
   if (!row.node.empty()) line += " on " + row.node;
   if (!row.devices.empty()) line += " (" + row.devices + ")";
@@ -42,20 +45,20 @@ void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*be
 void print_pools(const std::vector<LeaseRow>& rows) {
   const std::vector<PoolRow> pools = pool_rows(rows);
   if (!pools.empty()) std::cout << coloured(Colour::kBold, "pools", STDOUT_FILENO) << '\n';
-  for (const PoolRow& pool : pools)
-    print_line("  " + with_class(pool.resources) + ": " + line_of(pool));
+  for (const PoolRow& pool : pools) print_line("  " + with_class(pool.resources) + ": " + line_of(pool));
 }
 
 void print_avoided(const std::vector<model::NodeRow>& nodes) {
   for (const model::NodeRow& node : nodes)
     if (node.avoided_until_s > 0)
-      print_line("node " + node.node + " is avoided for another " + in_words(static_cast<double>(node.avoided_until_s - std::time(nullptr))) + ": " + node.trouble);
+      print_line("node " + node.node + " is avoided for another " +
+                 in_words(static_cast<double>(node.avoided_until_s - std::time(nullptr))) + ": " + node.trouble);
 }
 
 void print_status(const model::StatusDocument& status) {
   std::vector<LeaseRow> rows = lease_rows(status);
-  print_line("pounced " + status.version + ", pid " + std::to_string(status.pid) + ", on " + status.cluster + " (" + status.launcher +
-             "), instance " + status.instance);
+  print_line("pounced " + status.version + ", pid " + std::to_string(status.pid) + ", on " + status.cluster + " (" +
+             status.launcher + "), instance " + status.instance);
   print_line("state in " + status.state_folder);
   if (!status.policy.path.empty()) print_line("policy of " + status.policy.path);
   if (!status.policy.trouble.empty())
@@ -63,11 +66,11 @@ void print_status(const model::StatusDocument& status) {
   if (!status.reconciled) std::cout << "the batch system has not answered yet since the start\n";
   for (const model::ListenerRow& listener : status.listeners)
     if (listener.full)
-      std::cout << "its " << listener.name << " listener takes nobody now: it holds " << listener.connections << " connections of at most "
-                << listener.most << "; newcomers wait\n";
+      std::cout << "its " << listener.name << " listener takes nobody now: it holds " << listener.connections
+                << " connections of at most " << listener.most << "; newcomers wait\n";
   for (const model::SessionRow& session : status.sessions)
-    print_line("notebook " + short_id(session.session) + ": " + session.directory + " (pid " + std::to_string(session.pid) + " on " +
-               session.host + ")");
+    print_line("notebook " + short_id(session.session) + ": " + session.directory + " (pid " +
+               std::to_string(session.pid) + " on " + session.host + ")");
   if (status.sessions.empty()) std::cout << "no notebook is connected\n";
   print_avoided(status.nodes);
   if (rows.empty()) std::cout << "no leases: nothing waits and nothing is held\n";

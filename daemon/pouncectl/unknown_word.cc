@@ -1,9 +1,8 @@
-#include "pouncectl/commands.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "base/text.h"
+#include "pouncectl/commands.h"
 
 namespace pounce::ctl {
 namespace {

@@ -2,6 +2,9 @@
 
 #include "pouncectl/usage.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,9 +13,7 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <pwd.h>
 #include <sstream>
-#include <unistd.h>
 
 #include "base/file_io.h"
 #include "model/json.h"
@@ -157,7 +158,9 @@ std::string idle_line(const std::vector<UsedShare>& shares) {
   if (leased.gpu_s <= 0) return {};
   const std::string line = "pounce leased " + hours(leased.gpu_s) + " of GPU time";
   if (leased.told_s <= 0) return line + "; how much of it was warm but idle is not known";
-  std::string known = leased.told_s < 0.99 * leased.gpu_s ? ", as far as it is known (" + percent(leased.told_s, leased.gpu_s) + ")" : "";
+  std::string known = leased.told_s < 0.99 * leased.gpu_s
+                          ? ", as far as it is known (" + percent(leased.told_s, leased.gpu_s) + ")"
+                          : "";
   return line + ": " + percent(leased.busy_s, leased.told_s) + " computing, " +
          percent(leased.told_s - leased.busy_s, leased.told_s) + " warm but idle" + known +
          (leased.said_s > 0 ? ", said by the jobs themselves" : "");
@@ -168,12 +171,17 @@ namespace {
 using nlohmann::json;
 
 json as_json(const UsageFacts& facts, const std::vector<std::string>& by) {
-  json document = {{"cluster", facts.cluster}, {"from_s", facts.from_s}, {"to_s", facts.to_s},
-                   {"from_slurmdbd", facts.has_database}, {"shares", json::array()}};
+  json document = {{"cluster", facts.cluster},
+                   {"from_s", facts.from_s},
+                   {"to_s", facts.to_s},
+                   {"from_slurmdbd", facts.has_database},
+                   {"shares", json::array()}};
   for (const UsedShare& share : grouped(facts.shares, by)) {
-    json row = {{"jobs", share.jobs}, {"cpu_s", share.cpu_s}, {"gpu_s", share.gpu_s}, {"gpu_known_s", share.told_s}, {"gpu_said_s", share.said_s},
-                {"gpu_busy_s", share.told_s > 0 ? json(share.busy_s) : json()}};
-    for (const std::string& one : by) row[one] = one == "class" ? share.class_name : one == "user" ? share.user : share.mode;
+    json row = {{"jobs", share.jobs},         {"cpu_s", share.cpu_s},
+                {"gpu_s", share.gpu_s},       {"gpu_known_s", share.told_s},
+                {"gpu_said_s", share.said_s}, {"gpu_busy_s", share.told_s > 0 ? json(share.busy_s) : json()}};
+    for (const std::string& one : by)
+      row[one] = one == "class" ? share.class_name : one == "user" ? share.user : share.mode;
     document["shares"].push_back(std::move(row));
   }
   return document;
@@ -185,12 +193,15 @@ void print_gaps(const UsageFacts& facts) {
     std::cout << "This Slurm has no slurmdbd: only your own leases are known here, from pounce's own records.\n"
                  "With slurmdbd (AccountingStorageType=accounting_storage/slurmdbd) it is everybody's jobs.\n";
   else if (!facts.counts_gpus)
-    std::cout << "Slurm does not count GPUs here: AccountingStorageTRES=gres/gpu in slurm.conf, then restart slurmctld.\n";
+    std::cout
+        << "Slurm does not count GPUs here: AccountingStorageTRES=gres/gpu in slurm.conf, then restart slurmctld.\n";
   if (facts.has_database && !facts.keeps_comments)
-    std::cout << "What pounce's leases did with their time is not kept: AccountingStoreFlags=job_comment in slurm.conf.\n";
+    std::cout
+        << "What pounce's leases did with their time is not kept: AccountingStoreFlags=job_comment in slurm.conf.\n";
   if (facts.has_database && !facts.counts_gpu_use)
-    std::cout << "How busy the GPUs of other jobs were is not measured here: that needs NVML on the nodes and gres/gpuutil "
-                 "in AccountingStorageTRES.\n";
+    std::cout
+        << "How busy the GPUs of other jobs were is not measured here: that needs NVML on the nodes and gres/gpuutil "
+           "in AccountingStorageTRES.\n";
 }
 
 void print(const UsageFacts& facts, const UsageOptions& options) {

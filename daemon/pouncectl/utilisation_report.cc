@@ -7,9 +7,9 @@
 #include "model/status_document.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/queries.h"
-#include "pouncectl/output.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
+#include "pouncectl/queries.h"
 
 namespace pounce::ctl {
 namespace {
@@ -30,7 +30,8 @@ struct Report {
 
 std::vector<Report> reports_of(const model::StatusDocument& status) {
   std::vector<Report> reports;
-  for (const model::EndedLease& one : status.ended) reports.push_back({one.lease, one.job, true, one.resources, one.used});
+  for (const model::EndedLease& one : status.ended)
+    reports.push_back({one.lease, one.job, true, one.resources, one.used});
   for (const model::LeaseRow& one : status.leases)
     if (one.used) reports.push_back({one.lease, one.job, false, one.resources, *one.used});
   return reports;
@@ -51,12 +52,13 @@ std::string of_gpus(const model::JobFigures& figures) {
 }
 
 std::string table_of(const std::vector<Report>& reports) {
-  std::vector<Cells> cells = {{"LEASE", "CLASS", "JOB", "STATE", "BUSY", "IDLE", "CPU TIME", "MEMORY", "GPU", "SUGGESTION"}};
+  std::vector<Cells> cells = {
+      {"LEASE", "CLASS", "JOB", "STATE", "BUSY", "IDLE", "CPU TIME", "MEMORY", "GPU", "SUGGESTION"}};
   const auto time = [](std::int64_t ms) { return in_words(static_cast<double>(ms) / 1000); };
   for (const Report& one : reports) {
     const model::JobFigures& figures = one.used.figures;
-    cells.push_back({short_id(one.lease), one.resources.class_name, std::to_string(one.job), one.ended ? "ended" : "holds",
-                     time(figures.busy_ms), time(figures.idle_ms), time(figures.cpu_ms),
+    cells.push_back({short_id(one.lease), one.resources.class_name, std::to_string(one.job),
+                     one.ended ? "ended" : "holds", time(figures.busy_ms), time(figures.idle_ms), time(figures.cpu_ms),
                      messages::memory_words(figures.memory_peak_mib), of_gpus(figures), one.used.suggestion});
   }
   return columns(cells);
@@ -70,8 +72,11 @@ int use_report(const std::vector<std::string>& leases, bool json_wanted) {
   auto reports = reports_of(model::parse<model::StatusDocument>(*status).value_or(model::StatusDocument{}));
   std::erase_if(reports, [&](const Report& one) { return !is_meant(one, leases); });
   if (reports.empty() && !leases.empty())
-    return report(Error{ErrorCode::kBadRequest, "nothing is known of what such a lease used",
-                        "`pouncectl report` shows all of which something is known.", {}}, json_wanted);
+    return report(Error{ErrorCode::kBadRequest,
+                        "nothing is known of what such a lease used",
+                        "`pouncectl report` shows all of which something is known.",
+                        {}},
+                  json_wanted);
   if (json_wanted)
     print_json({{"reports", model::to_json(reports)}});
   else

@@ -1,16 +1,17 @@
 // pouncectl version: the versions of pounce and of all its libraries. Python reports the library for bulk data that
 // it has loaded, and pounce-slurm reports libslurm.
+#include "pounce/version.h"
+
 #include <gnu/libc-version.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "identity/proof.h"
-#include "pounce/version.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/queries.h"
 #include "pouncectl/output.h"
 #include "pouncectl/python.h"
+#include "pouncectl/queries.h"
 #include "slurm/helper_process.h"
 #include "transport/zmq_context.h"
 
@@ -50,7 +51,8 @@ std::string word(const json& document, const char* key, const char* absent) {
 std::string python_words(const json& python) {
   const std::string version = word(python, "version", ""), pounce = word(python, "pounce", "");
   if (version.empty()) return "none: " + word(python, "program", "") + " does not answer";
-  return version + ", " + word(python, "program", "") + (pounce.empty() ? " (no pounce in it)" : " (pounce " + pounce + ")");
+  return version + ", " + word(python, "program", "") +
+         (pounce.empty() ? " (no pounce in it)" : " (pounce " + pounce + ")");
 }
 
 }  // namespace
@@ -67,7 +69,8 @@ int version(const std::string& python, bool json_wanted) {
   print_line("glibc         " + word(document, "glibc", ""));
   print_line("Python        " + python_words(document["python"]));
   print_line("cloudpickle   " + word(document, "cloudpickle", "none"));
-  print_line("libslurm      " + (document.contains("libslurm_error") ? "none: " + word(document, "libslurm_error", "") : word(document, "libslurm", "")));
+  print_line("libslurm      " + (document.contains("libslurm_error") ? "none: " + word(document, "libslurm_error", "")
+                                                                     : word(document, "libslurm", "")));
   if (!document.contains("libslurm_error")) print_line("pounce-slurm  " + word(document, "pounce_slurm", ""));
   return kOk;
 }

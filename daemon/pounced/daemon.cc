@@ -3,8 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/network.h"
 #include "base/log.h"
+#include "base/network.h"
 #include "identity/proof.h"
 #include "pounce/version.h"
 #include "pounced/net/endpoint.h"
@@ -37,7 +37,7 @@ Daemon::Daemon(transport::EventLoop& loop, const Setup& setup, ClusterFacts fact
     : loop_(loop), setup_(setup), facts_(std::move(facts)), keys_(identity::make_key_pair()) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::open(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts,
-                                           launch::Launcher& launcher) {
+                                             launch::Launcher& launcher) {
   std::unique_ptr<Daemon> self(new Daemon(loop, setup, facts));
   self->choose_proof();
   if (self->endpoint_.proof == "key_file")
@@ -47,8 +47,10 @@ Result<std::unique_ptr<Daemon>> Daemon::open(transport::EventLoop& loop, const S
   self->service_ = std::move(*service);
   if (const auto opened = self->open_sockets(); !opened) return failure(opened.error());
   self->describe();
-  self->service_->connect({self->endpoint_, [self = self.get()](const auto& route, const auto& frame) { return self->control_->send(route, frame); },
-                           [self = self.get()] { return self->listener_rows(); }});
+  self->service_->connect(
+      {self->endpoint_,
+       [self = self.get()](const auto& route, const auto& frame) { return self->control_->send(route, frame); },
+       [self = self.get()] { return self->listener_rows(); }});
   return self;
 }
 
@@ -56,7 +58,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(transport::EventLoop& loop, const S
 // ends. Leases are not touched: their workers wait for the next daemon.
 Daemon::~Daemon() {
   withdraw_endpoint(setup_.folders.endpoint(), endpoint_);  // 1. clients no longer find us
-  listeners_.clear();  // 2. no new peer
+  listeners_.clear();                                       // 2. no new peer
   handshake_.reset();
   if (checker_) loop_.unwatch(proof_watch_);
   checker_.reset();  // 3. the proof thread
@@ -96,8 +98,8 @@ Result<void> Daemon::open_sockets() {
   checker_ = std::make_unique<ProofChecker>(verifier(endpoint_));
   proof_watch_ = loop_.watch_fd(checker_->fd(), [this] { checker_->on_readable(); });
   const auto heartbeat = setup_.config.times.heartbeat;
-  auto socket = ControlSocket::open(loop_, *context_, keys_, {kIpc + control, kIpc + control_inside}, heartbeat, ::geteuid(),
-                                    service_->peers(), service_->control());
+  auto socket = ControlSocket::open(loop_, *context_, keys_, {kIpc + control, kIpc + control_inside}, heartbeat,
+                                    ::geteuid(), service_->peers(), service_->control());
   if (!socket) return failure(socket.error());
   control_ = std::move(*socket);
   const std::size_t descriptors = descriptor_limit();
@@ -105,13 +107,14 @@ Result<void> Daemon::open_sockets() {
   if (!control_tcp) return failure(control_tcp.error());
   const auto proof = endpoint_.proof == "munge" ? protocol::Proof::kMunge : protocol::Proof::kKeyFile;
   HandshakeEndpointPlan plan{kIpc + handshake,
-                kIpc + handshake_inside,
-                {kIpc + control, *control_tcp},
-                setup_.instance,
-                static_cast<std::uint32_t>(heartbeat.count()),
-                ::geteuid()};
-  auto opened = HandshakeEndpoint::open(loop_, *context_, keys_, std::move(plan), Authenticator(keys_.public_key, proof, ::geteuid()),
-                         service_->peers(), *checker_);
+                             kIpc + handshake_inside,
+                             {kIpc + control, *control_tcp},
+                             setup_.instance,
+                             static_cast<std::uint32_t>(heartbeat.count()),
+                             ::geteuid()};
+  auto opened =
+      HandshakeEndpoint::open(loop_, *context_, keys_, std::move(plan),
+                              Authenticator(keys_.public_key, proof, ::geteuid()), service_->peers(), *checker_);
   if (!opened) return failure(opened.error());
   handshake_ = std::move(*opened);
   const auto handshake_tcp = listen("handshake", handshake_bounds(descriptors), handshake_inside);
@@ -151,14 +154,16 @@ void Daemon::describe() {
   endpoint_.results = setup_.folders.results();
   endpoint_.parked = setup_.folders.parked();
   endpoint_.parked_most_mib = times().parked_most_mib;
-  for (const ClassLimits& one : facts_.classes) endpoint_.classes.push_back(class_of_qos(service_->policy().now(), one.name));
+  for (const ClassLimits& one : facts_.classes)
+    endpoint_.classes.push_back(class_of_qos(service_->policy().now(), one.name));
 }
 
 Result<void> Daemon::start() {
   service_->start();
   for (const PreviousInstance& previous_instance : service_->previous_instances())
     if (const auto published = publish_endpoint(previous_instance.folders, endpoint_); !published)
-      spdlog::warn("workers of {} cannot be told where we are: {}", previous_instance.instance.hex(), published.error().text);
+      spdlog::warn("workers of {} cannot be told where we are: {}", previous_instance.instance.hex(),
+                   published.error().text);
   return publish_endpoint(setup_.folders, endpoint_);
 }
 

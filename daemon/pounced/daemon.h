@@ -25,7 +25,7 @@ class Daemon {
  public:
   // facts: the launcher's earlier answer.
   static Result<std::unique_ptr<Daemon>> open(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts,
-                                             launch::Launcher& launcher);
+                                              launch::Launcher& launcher);
   ~Daemon();
 
   // Publishes the endpoint and starts the core. From then on clients and workers connect.

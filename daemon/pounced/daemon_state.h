@@ -8,8 +8,8 @@
 
 #include "model/ids.h"
 #include "pounce/resources.h"
-#include "pounced/leases/nodes.h"
 #include "pounced/leases/lease_logs.h"
+#include "pounced/leases/nodes.h"
 #include "pounced/net/peers.h"
 #include "protocol/messages.h"
 

@@ -35,7 +35,7 @@ Service::Service(transport::EventLoop& loop, const Setup& setup, ClusterFacts fa
       waits_(setup.folders.waits()) {}
 
 Result<std::unique_ptr<Service>> Service::open(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts,
-                                             launch::Launcher& launcher) {
+                                               launch::Launcher& launcher) {
   std::unique_ptr<Service> self(new Service(loop, setup, std::move(facts), launcher));
   if (const auto opened = self->open_journal(); !opened) return failure(opened.error());
   return self;
@@ -61,7 +61,8 @@ Result<void> Service::open_journal() {
 }
 
 void Service::look_after() {
-  if (journal_->repair()) spdlog::warn("the journal had been removed: it is written anew, with the leases that are open");
+  if (journal_->repair())
+    spdlog::warn("the journal had been removed: it is written anew, with the leases that are open");
   clients_->forget_the_gone();
 }
 
@@ -87,7 +88,8 @@ void Service::wire_handlers() {
         return status_document({setup_, facts_, state_, policy_, network_.listeners()}, driver_->core(), Clock::now());
       }};
   clients_ = std::make_unique<ClientHandler>(state_, *driver_, control_, *detached_, setup_.notice, std::move(answers));
-  workers_ = std::make_unique<WorkerHandler>(state_, *driver_, control_, *detached_, *notes_, launcher_, setup_.config.times.avoid_node);
+  workers_ = std::make_unique<WorkerHandler>(state_, *driver_, control_, *detached_, *notes_, launcher_,
+                                             setup_.config.times.avoid_node);
   control_.on_message([this](Peer& peer, const protocol::Header& header, bool back) {
     if (std::holds_alternative<protocol::Demand>(header)) policy_.look();
     if (peer.role == protocol::Role::kClient)
@@ -102,20 +104,25 @@ void Service::wire_handlers() {
 
 void Service::wire_core() {
   policy_.on_change([this] { driver_->tell(lease::TimesChanged{times_under(policy_.now(), setup_.config)}); });
-  driver_ = std::make_unique<CoreDriver>(
-      loop_, lease::LeaseCore(setup_.instance, times_under(policy_.now(), setup_.config), [] { return random_id<LeaseId>(); }));
+  driver_ =
+      std::make_unique<CoreDriver>(loop_, lease::LeaseCore(setup_.instance, times_under(policy_.now(), setup_.config),
+                                                           [] { return random_id<LeaseId>(); }));
   ActionContext context;
   context.instance = setup_.instance;
   context.end_daemon = [this] { loop_.stop(); };
-  for (const PreviousInstance& previous_instance : previous_instances_) context.previous_instances.push_back(previous_instance.instance);
+  for (const PreviousInstance& previous_instance : previous_instances_)
+    context.previous_instances.push_back(previous_instance.instance);
   context.stand_in = setup_.launcher == LauncherKind::kLocal && setup_.config.stand_in_gpus > 0;
   context.folders = setup_.folders;
-  const JobBuilder::Site site{setup_.instance, setup_.launcher == LauncherKind::kSlurm, !facts_.classes.empty(), this_user()};
+  const JobBuilder::Site site{setup_.instance, setup_.launcher == LauncherKind::kSlurm, !facts_.classes.empty(),
+                              this_user()};
   jobs_ = std::make_unique<JobBuilder>(
-      site, WorkerPlan{setup_.config.pounce_worker, network_.endpoint, setup_.folders, setup_.config.times, context.stand_in},
+      site,
+      WorkerPlan{setup_.config.pounce_worker, network_.endpoint, setup_.folders, setup_.config.times, context.stand_in},
       policy_, launcher_, *driver_, state_.avoided);
   notes_.emplace(setup_.instance, state_.uses, launcher_);
-  executor_ = std::make_unique<ActionExecutor>(std::move(context), state_, control_, *journal_, launcher_, *driver_, *jobs_, policy_, *notes_);
+  executor_ = std::make_unique<ActionExecutor>(std::move(context), state_, control_, *journal_, launcher_, *driver_,
+                                               *jobs_, policy_, *notes_);
   detached_ = std::make_unique<DetachedTasks>(detached_setup(), loop_, state_, *driver_, control_);
   walltimes_.emplace(state_.peers, *driver_, control_);
   driver_->start([this](const lease::Action& action) {
@@ -126,23 +133,28 @@ void Service::wire_core() {
 }
 
 DetachedSetup Service::detached_setup() const {
-  DetachedSetup setup{{setup_.instance.hex()}, setup_.instance.hex(), setup_.folders.results(), setup_.folders.checkpoints(), setup_.config.times.result_keep,
-                   setup_.config.times.result_hold, setup_.config.times.orphan_grace};
-  for (const PreviousInstance& previous_instance : previous_instances_) setup.instances.insert(previous_instance.instance.hex());
+  DetachedSetup setup{{setup_.instance.hex()},         setup_.instance.hex(),           setup_.folders.results(),
+                      setup_.folders.checkpoints(),    setup_.config.times.result_keep, setup_.config.times.result_hold,
+                      setup_.config.times.orphan_grace};
+  for (const PreviousInstance& previous_instance : previous_instances_)
+    setup.instances.insert(previous_instance.instance.hex());
   return setup;
 }
 
 void Service::answer_classes(const PublicKey& asker, const protocol::ClassesAsk& question) {
   if (question.compare)
-    return launcher_.ask(slurm::AskClusterSnapshot{question.asks.not_nodes}, [this, asker, question](Result<ClusterSnapshot> cluster_snapshot) {
-      say_classes(asker, question, cluster_snapshot);
-    });
+    return launcher_.ask(slurm::AskClusterSnapshot{question.asks.not_nodes},
+                         [this, asker, question](Result<ClusterSnapshot> cluster_snapshot) {
+                           say_classes(asker, question, cluster_snapshot);
+                         });
   launcher_.ask(slurm::AskClasses{}, [this, asker, question](Result<ClassReport> report) {
-    say_classes(asker, question, report.map([](ClassReport& use) { return ClusterSnapshot{{}, std::move(use), {}, {}}; }));
+    say_classes(asker, question,
+                report.map([](ClassReport& use) { return ClusterSnapshot{{}, std::move(use), {}, {}}; }));
   });
 }
 
-void Service::say_classes(const PublicKey& asker, const protocol::ClassesAsk& question, Result<ClusterSnapshot> cluster_snapshot) {
+void Service::say_classes(const PublicKey& asker, const protocol::ClassesAsk& question,
+                          Result<ClusterSnapshot> cluster_snapshot) {
   Peer* peer = state_.peers.find(asker);
   if (peer == nullptr) return;
   protocol::ClassesIs answer;
@@ -154,8 +166,11 @@ void Service::say_classes(const PublicKey& asker, const protocol::ClassesAsk& qu
     in_words_of(policy_.now(), report);
     answer.classes = report.classes, answer.gpus = report.gpus;
     answer.cpus_free = report.cpus_free, answer.cpu_eta = report.cpu_eta;
-    const auto has_room = [&](const Resources& asks) { return daemon::has_room(policy_.now(), *cluster_snapshot, asks); };
-    if (question.compare) answer.choices = forecast::choices(question.asks, question.limit, question.eta, report, has_room);
+    const auto has_room = [&](const Resources& asks) {
+      return daemon::has_room(policy_.now(), *cluster_snapshot, asks);
+    };
+    if (question.compare)
+      answer.choices = forecast::choices(question.asks, question.limit, question.eta, report, has_room);
   } else {
     answer.error = cluster_snapshot.error();
   }

@@ -63,7 +63,8 @@ class Service {
   void wire_handlers();
   DetachedSetup detached_setup() const;
   void answer_classes(const PublicKey& asker, const protocol::ClassesAsk& question);
-  void say_classes(const PublicKey& asker, const protocol::ClassesAsk& question, Result<ClusterSnapshot> cluster_snapshot);
+  void say_classes(const PublicKey& asker, const protocol::ClassesAsk& question,
+                   Result<ClusterSnapshot> cluster_snapshot);
   void answer_queue(const PublicKey& asker, std::uint32_t question);
 
   transport::EventLoop& loop_;

@@ -13,46 +13,46 @@
 namespace pounce {
 
 // X(enumerator, wire name, Python class, default remedy)
-#define POUNCE_ERROR_CODES(X)                                                                                     \
-  X(kBadRequest, "bad_request", "BadRequest", "Correct the call as the message says.")                            \
-  X(kUnknownClass, "unknown_class", "UnknownClass", "Name one of the classes listed in the message.")             \
-  X(kNoAssociation, "no_association", "NoAssociation", "Ask the admin for an account: sacctmgr add user.")        \
-  X(kUnsatisfiable, "unsatisfiable", "Unsatisfiable", "Ask for fewer GPUs, another GPU type, or less memory.")    \
-  X(kRejected, "rejected", "Rejected", "Change the request as Slurm's message says.")                             \
-  X(kNoSlurm, "no_slurm", "NoSlurm", "Set SLURM_CONF, or use pounce.Client(launcher='local').")                   \
-  X(kSlurmConfig, "slurm_config", "SlurmConfigBroken", "Show the message to the cluster's admin.")                \
-  X(kSlurmUnreachable, "slurm_unreachable", "SlurmUnreachable", "Wait for slurmctld; running work goes on.")      \
-  X(kOutcomeUnknown, "outcome_unknown", "OutcomeUnknown", "Wait: pounce looks for the job before it acts.")       \
-  X(kRefusesRoot, "refuses_root", "RefusesRoot", "Run as an ordinary user, or use launcher='local'.")             \
-  X(kDaemonUnavailable, "daemon_unavailable", "DaemonUnavailable", "Read pounced's log, named in the message.")   \
-  X(kNotAuthenticated, "not_authenticated", "NotAuthenticated", "Run client, daemon and worker as one user.")     \
-  X(kVersionMismatch, "version_mismatch", "VersionMismatch", "Install one pounce version on both sides.")         \
-  X(kProtocol, "protocol", "ProtocolError", "Report this: two parts of pounce disagree.")                         \
-  X(kTaskRaised, "task_raised", "TaskRaised", "Read the traceback: the function itself failed.")                  \
-  X(kNotPicklable, "not_picklable", "NotPicklable", "Create that object inside the function instead.")            \
-  X(kResultNotPicklable, "result_not_picklable", "ResultNotPicklable", "Return plain data or arrays instead.")    \
-  X(kOutOfMemory, "out_of_memory", "OutOfMemory", "Ask for more memory: options(memory=...).")                    \
-  X(kWorkerCrashed, "worker_crashed", "WorkerCrashed", "Read the last lines; fix the function, submit again.")    \
-  X(kJobCancelled, "job_cancelled", "JobCancelled", "Submit again; somebody ended the Slurm job.")                \
-  X(kWalltimeReached, "walltime_reached", "WalltimeReached", "Checkpoint, or use a class with more time.")        \
-  X(kPreempted, "preempted", "Preempted", "Submit again, or use a class that is not preempted.")                  \
-  X(kNodeFailed, "node_failed", "NodeFailed", "Submit again; Slurm lost the node.")                               \
-  X(kLeaseEnded, "lease_ended", "LeaseEnded", "Submit again; the lease ended as the message says.")               \
-  X(kLost, "lost", "LostError", "Submit again if running twice does no harm, or use retries=n.")                  \
-  X(kNameTaken, "name_taken", "NameTaken", "Use client.attach(name), its forget(), or another name.")              \
-  X(kNoSuchName, "no_such_name", "NoSuchName", "Use one of the names listed in the message.")                     \
-  X(kNotShared, "not_shared", "NotShared", "Set state_folder to one that this host and the nodes share.")         \
-  X(kResultGone, "result_gone", "ResultGone", "Submit again: the result is not there any more.")                  \
-  X(kFileChanged, "file_changed", "FileChanged", "Submit again with the file as it is now.")                       \
-  X(kFileNotHere, "file_not_here", "FileNotHere", "Put the file where both sides see it, or pass its content.")    \
-  X(kDataChanged, "data_changed", "DataChanged", "Pass a copy, or change it when the call has ended.")              \
-  X(kDeviceUnavailable, "device_unavailable", "DeviceUnavailable", "Ask for a GPU: gpus=1.")                      \
-  X(kDeviceFailed, "device_failed", "DeviceFailed", "Submit again: another worker has another GPU.")              \
-  X(kCancelled, "cancelled", "Cancelled", "Nothing to do: it was cancelled.")                                     \
-  X(kTimeout, "timeout", "Timeout", "Wait longer: timeout=...")                                                   \
-  X(kClosed, "closed", "ClientClosed", "Make a new pounce.Client().")                                             \
-  X(kForked, "forked", "Forked", "Make a new pounce.Client() in the child process.")                              \
-  X(kTooLarge, "too_large", "TooLarge", "Send less in one message, or scatter it.")                               \
+#define POUNCE_ERROR_CODES(X)                                                                                   \
+  X(kBadRequest, "bad_request", "BadRequest", "Correct the call as the message says.")                          \
+  X(kUnknownClass, "unknown_class", "UnknownClass", "Name one of the classes listed in the message.")           \
+  X(kNoAssociation, "no_association", "NoAssociation", "Ask the admin for an account: sacctmgr add user.")      \
+  X(kUnsatisfiable, "unsatisfiable", "Unsatisfiable", "Ask for fewer GPUs, another GPU type, or less memory.")  \
+  X(kRejected, "rejected", "Rejected", "Change the request as Slurm's message says.")                           \
+  X(kNoSlurm, "no_slurm", "NoSlurm", "Set SLURM_CONF, or use pounce.Client(launcher='local').")                 \
+  X(kSlurmConfig, "slurm_config", "SlurmConfigBroken", "Show the message to the cluster's admin.")              \
+  X(kSlurmUnreachable, "slurm_unreachable", "SlurmUnreachable", "Wait for slurmctld; running work goes on.")    \
+  X(kOutcomeUnknown, "outcome_unknown", "OutcomeUnknown", "Wait: pounce looks for the job before it acts.")     \
+  X(kRefusesRoot, "refuses_root", "RefusesRoot", "Run as an ordinary user, or use launcher='local'.")           \
+  X(kDaemonUnavailable, "daemon_unavailable", "DaemonUnavailable", "Read pounced's log, named in the message.") \
+  X(kNotAuthenticated, "not_authenticated", "NotAuthenticated", "Run client, daemon and worker as one user.")   \
+  X(kVersionMismatch, "version_mismatch", "VersionMismatch", "Install one pounce version on both sides.")       \
+  X(kProtocol, "protocol", "ProtocolError", "Report this: two parts of pounce disagree.")                       \
+  X(kTaskRaised, "task_raised", "TaskRaised", "Read the traceback: the function itself failed.")                \
+  X(kNotPicklable, "not_picklable", "NotPicklable", "Create that object inside the function instead.")          \
+  X(kResultNotPicklable, "result_not_picklable", "ResultNotPicklable", "Return plain data or arrays instead.")  \
+  X(kOutOfMemory, "out_of_memory", "OutOfMemory", "Ask for more memory: options(memory=...).")                  \
+  X(kWorkerCrashed, "worker_crashed", "WorkerCrashed", "Read the last lines; fix the function, submit again.")  \
+  X(kJobCancelled, "job_cancelled", "JobCancelled", "Submit again; somebody ended the Slurm job.")              \
+  X(kWalltimeReached, "walltime_reached", "WalltimeReached", "Checkpoint, or use a class with more time.")      \
+  X(kPreempted, "preempted", "Preempted", "Submit again, or use a class that is not preempted.")                \
+  X(kNodeFailed, "node_failed", "NodeFailed", "Submit again; Slurm lost the node.")                             \
+  X(kLeaseEnded, "lease_ended", "LeaseEnded", "Submit again; the lease ended as the message says.")             \
+  X(kLost, "lost", "LostError", "Submit again if running twice does no harm, or use retries=n.")                \
+  X(kNameTaken, "name_taken", "NameTaken", "Use client.attach(name), its forget(), or another name.")           \
+  X(kNoSuchName, "no_such_name", "NoSuchName", "Use one of the names listed in the message.")                   \
+  X(kNotShared, "not_shared", "NotShared", "Set state_folder to one that this host and the nodes share.")       \
+  X(kResultGone, "result_gone", "ResultGone", "Submit again: the result is not there any more.")                \
+  X(kFileChanged, "file_changed", "FileChanged", "Submit again with the file as it is now.")                    \
+  X(kFileNotHere, "file_not_here", "FileNotHere", "Put the file where both sides see it, or pass its content.") \
+  X(kDataChanged, "data_changed", "DataChanged", "Pass a copy, or change it when the call has ended.")          \
+  X(kDeviceUnavailable, "device_unavailable", "DeviceUnavailable", "Ask for a GPU: gpus=1.")                    \
+  X(kDeviceFailed, "device_failed", "DeviceFailed", "Submit again: another worker has another GPU.")            \
+  X(kCancelled, "cancelled", "Cancelled", "Nothing to do: it was cancelled.")                                   \
+  X(kTimeout, "timeout", "Timeout", "Wait longer: timeout=...")                                                 \
+  X(kClosed, "closed", "ClientClosed", "Make a new pounce.Client().")                                           \
+  X(kForked, "forked", "Forked", "Make a new pounce.Client() in the child process.")                            \
+  X(kTooLarge, "too_large", "TooLarge", "Send less in one message, or scatter it.")                             \
   X(kInternal, "internal", "InternalError", "Report this with pounced's log.")
 
 enum class ErrorCode {

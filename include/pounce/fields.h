@@ -15,8 +15,8 @@
 //
 // A missing field keeps its default; an unknown one is ignored. A duration is written as a count of the unit in its
 // name. An enum is written as a word of the table `words(Placement)` beside it. A number may have bounds, `.within(1,
-// 9)`: every reader (of a peer's message, of a Python record) refuses a number outside them. A field that is an option of
-// sbatch names it, `.as_sbatch("nice")`: batch scripts and pounce-slurm need no more. Thread: any (constants).
+// 9)`: every reader (of a peer's message, of a Python record) refuses a number outside them. A field that is an option
+// of sbatch names it, `.as_sbatch("nice")`: batch scripts and pounce-slurm need no more. Thread: any (constants).
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,9 @@ struct Bounds {
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   constexpr bool operator==(const Bounds&) const = default;
 
-  constexpr bool hold(std::integral auto number) const { return std::cmp_greater_equal(number, least) && std::cmp_less_equal(number, most); }
+  constexpr bool hold(std::integral auto number) const {
+    return std::cmp_greater_equal(number, least) && std::cmp_less_equal(number, most);
+  }
 };
 
 // Get: from the value to its member, const or not as the value is. kAlways: written even if it has its default.
@@ -52,7 +54,9 @@ struct Field {
   std::string_view option{};  // of sbatch, which takes the value as it is; empty: there is none
 
   constexpr Field<Get, false> only_if_set() const { return {name, get, about, bounds, option}; }
-  constexpr Field within(std::int64_t least, std::uint64_t most) const { return {name, get, about, {least, most}, option}; }
+  constexpr Field within(std::int64_t least, std::uint64_t most) const {
+    return {name, get, about, {least, most}, option};
+  }
   constexpr Field as_sbatch(std::string_view name_there) const { return {name, get, about, bounds, name_there}; }
 };
 
@@ -129,7 +133,8 @@ constexpr Table<Fields...> as_table(const Table<Fields...>& fields) {
 }
 
 template <class... A, class... B, std::size_t... kA, std::size_t... kB>
-constexpr Table<A..., B...> joined(const Table<A...>& a, const Table<B...>& b, std::index_sequence<kA...>, std::index_sequence<kB...>) {
+constexpr Table<A..., B...> joined(const Table<A...>& a, const Table<B...>& b, std::index_sequence<kA...>,
+                                   std::index_sequence<kB...>) {
   return {{{at<kA>(a)}..., {at<kB>(b)}...}};
 }
 template <class A>

@@ -23,11 +23,11 @@ inline constexpr std::uint32_t kMostNodes = 256;
 inline constexpr std::uint32_t kMostGangs = 256;
 inline constexpr std::uint32_t kMostLeases = 256;
 inline constexpr std::uint64_t kMostGpus = 4096;
-inline constexpr std::uint64_t kMostCpus = 65'000;             // Slurm counts a node's CPUs in 16 bits
-inline constexpr std::uint64_t kMostMemoryMib = 1ull << 32;    // 4 PiB
+inline constexpr std::uint64_t kMostCpus = 65'000;                    // Slurm counts a node's CPUs in 16 bits
+inline constexpr std::uint64_t kMostMemoryMib = 1ull << 32;           // 4 PiB
 inline constexpr std::chrono::minutes kMostTime{10 * 365 * 24 * 60};  // ten years
-inline constexpr std::uint32_t kMostCuda = 999'990;            // 999.99
-inline constexpr std::uint32_t kMostNice = 2'147'483'645;      // the limit in srun --help; below 0 is for admins
+inline constexpr std::uint32_t kMostCuda = 999'990;                   // 999.99
+inline constexpr std::uint32_t kMostNice = 2'147'483'645;             // the limit in srun --help; below 0 is for admins
 
 // Two tasks with equal Resources can share a lease. 0 / empty = not specified: the class and partition decide.
 struct Resources {
@@ -42,11 +42,11 @@ struct Resources {
   std::uint64_t gpu_memory_mib = 0;  // of each GPU, at least
   std::uint32_t cuda = 0;            // minimum CUDA version of a GPU's driver, as CUDA counts: 12040 is 12.4
   Placement placement = Placement::kAny;
-  std::string not_nodes{};           // a Slurm node list: "g1,g[3-4]"
-  std::string account{}, reservation{};  // of Slurm
-  std::uint32_t nice = 0;                // Slurm's nice value relative to the user's other jobs
+  std::string not_nodes{};                          // a Slurm node list: "g1,g[3-4]"
+  std::string account{}, reservation{};             // of Slurm
+  std::uint32_t nice = 0;                           // Slurm's nice value relative to the user's other jobs
   std::uint32_t leases_least = 0, leases_most = 0;  // a pool: how many such leases, by demand; 0: one, no pool
-  std::uint32_t gang = 0;                // number of the client's gang, which has its own leases; 0: no gang
+  std::uint32_t gang = 0;                           // number of the client's gang, which has its own leases; 0: no gang
   std::map<std::string, std::string> slurm{};  // sbatch options without dashes; the policy decides which are allowed
   auto operator<=>(const Resources&) const = default;
 
@@ -75,25 +75,41 @@ struct Resources {
   std::uint64_t node_memory_mib() const { return workers_of_node() * memory_mib; }
 
   static constexpr auto fields() {
-    return table(field("class", &Resources::class_name, "a class of the policy; without one, the QoS of that name"),
-                 field("gpus", &Resources::gpus, "of one worker").within(0, kMostGpus),
-                 field("gpu_type", &Resources::gpu_type, "as Slurm names it; several: the first is preferred: `a100,v100`"),
-                 field("cpus", &Resources::cpus, "of one worker").within(0, kMostCpus),
-                 field("memory_mib", &Resources::memory_mib, "of one worker").within(0, kMostMemoryMib),
-                 field("time_min", &Resources::time, "how long the lease may last").within(0, kMostTime.count()),
-                 field("workers", &Resources::workers, "of one lease").within(1, kMostWorkers),
-                 field("nodes", &Resources::nodes, "of one lease, with as many workers on each").within(1, kMostNodes).only_if_set(),
-                 field("gpu_memory_mib", &Resources::gpu_memory_mib, "of each GPU, at least").within(0, kMostMemoryMib).only_if_set(),
-                 field("cuda", &Resources::cuda, "that a GPU's driver runs, at least; 12040 is 12.4").within(0, kMostCuda).only_if_set(),
-                 field("placement", &Resources::placement, "beside the other leases of the same client").only_if_set(),
-                 field("not_nodes", &Resources::not_nodes, "as Slurm lists nodes").as_sbatch("exclude").only_if_set(),
-                 field("account", &Resources::account, "of Slurm").as_sbatch("account").only_if_set(),
-                 field("reservation", &Resources::reservation, "of Slurm").as_sbatch("reservation").only_if_set(),
-                 field("nice", &Resources::nice, "of Slurm: how much later than other jobs it may start").within(0, kMostNice).as_sbatch("nice").only_if_set(),
-                 field("leases_least", &Resources::leases_least, "of a pool, while there is work").within(0, kMostLeases).only_if_set(),
-                 field("leases_most", &Resources::leases_most, "of a pool; 0: one lease, no pool").within(0, kMostLeases).only_if_set(),
-                 field("gang", &Resources::gang, "which of a client's gangs has this lease to itself; 0: none").within(0, kMostGangs).only_if_set(),
-                 field("slurm", &Resources::slurm, "options of sbatch, without dashes").only_if_set());
+    return table(
+        field("class", &Resources::class_name, "a class of the policy; without one, the QoS of that name"),
+        field("gpus", &Resources::gpus, "of one worker").within(0, kMostGpus),
+        field("gpu_type", &Resources::gpu_type, "as Slurm names it; several: the first is preferred: `a100,v100`"),
+        field("cpus", &Resources::cpus, "of one worker").within(0, kMostCpus),
+        field("memory_mib", &Resources::memory_mib, "of one worker").within(0, kMostMemoryMib),
+        field("time_min", &Resources::time, "how long the lease may last").within(0, kMostTime.count()),
+        field("workers", &Resources::workers, "of one lease").within(1, kMostWorkers),
+        field("nodes", &Resources::nodes, "of one lease, with as many workers on each")
+            .within(1, kMostNodes)
+            .only_if_set(),
+        field("gpu_memory_mib", &Resources::gpu_memory_mib, "of each GPU, at least")
+            .within(0, kMostMemoryMib)
+            .only_if_set(),
+        field("cuda", &Resources::cuda, "that a GPU's driver runs, at least; 12040 is 12.4")
+            .within(0, kMostCuda)
+            .only_if_set(),
+        field("placement", &Resources::placement, "beside the other leases of the same client").only_if_set(),
+        field("not_nodes", &Resources::not_nodes, "as Slurm lists nodes").as_sbatch("exclude").only_if_set(),
+        field("account", &Resources::account, "of Slurm").as_sbatch("account").only_if_set(),
+        field("reservation", &Resources::reservation, "of Slurm").as_sbatch("reservation").only_if_set(),
+        field("nice", &Resources::nice, "of Slurm: how much later than other jobs it may start")
+            .within(0, kMostNice)
+            .as_sbatch("nice")
+            .only_if_set(),
+        field("leases_least", &Resources::leases_least, "of a pool, while there is work")
+            .within(0, kMostLeases)
+            .only_if_set(),
+        field("leases_most", &Resources::leases_most, "of a pool; 0: one lease, no pool")
+            .within(0, kMostLeases)
+            .only_if_set(),
+        field("gang", &Resources::gang, "which of a client's gangs has this lease to itself; 0: none")
+            .within(0, kMostGangs)
+            .only_if_set(),
+        field("slurm", &Resources::slurm, "options of sbatch, without dashes").only_if_set());
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+
 #include <type_traits>
 #include <utility>
 

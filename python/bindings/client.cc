@@ -1,10 +1,9 @@
-// The client's side for python/pounce: lets go of the GIL, calls; values cross as records (records.h). Python memory that is
-// being sent is let go of later, with the GIL.
+// The client's side for python/pounce: lets go of the GIL, calls; values cross as records (records.h). Python memory
+// that is being sent is let go of later, with the GIL.
 #include "client/client.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -84,7 +83,8 @@ std::vector<Buffer> to_buffers(const py::list& objects, bool copy) {
   return buffers;
 }
 
-// What the last call came with, converted: a loop of calls comes with the same objects again, none of which changes. With the GIL.
+// What the last call came with, converted: a loop of calls comes with the same objects again, none of which changes.
+// With the GIL.
 class LastCall {
  public:
   const Resources& resources(const py::object& record) {
@@ -96,7 +96,8 @@ class LastCall {
   }
   Buffer function(const py::bytes& pickle) { return function_.buffer(pickle); }
   std::vector<Buffer> payload(const py::list& objects) {
-    if (objects.size() != 1 || !py::isinstance<py::bytes>(objects[0])) return to_buffers(objects, true);  // small, and the user may change them while the task waits
+    if (objects.size() != 1 || !py::isinstance<py::bytes>(objects[0]))
+      return to_buffers(objects, true);  // small, and the user may change them while the task waits
     return {arguments_.buffer(objects[0])};
   }
 
@@ -141,8 +142,8 @@ py::list to_python(std::vector<Memory> memories) {
 // ---- news --------------------------------------------------------------------------------------------------------
 
 py::object to_python(client::Ended ended) {
-  return py::cast(EndedNews{ended.task, ended.ok, std::move(ended.error), ended.raised, to_python(std::move(ended.pickle)),
-                            to_python(std::move(ended.buffers)), ended.timings});
+  return py::cast(EndedNews{ended.task, ended.ok, std::move(ended.error), ended.raised,
+                            to_python(std::move(ended.pickle)), to_python(std::move(ended.buffers)), ended.timings});
 }
 
 py::object to_python(client::Printed printed) {
@@ -197,7 +198,8 @@ struct Hold {
     const auto alive = client.lock();
     if (alive == nullptr) return;
     const WithoutGil released;
-    static_cast<void>(alive->with_engine([&](Engine& engine) { engine.release_object(id, holder); }));  // a closed client holds nothing any more
+    static_cast<void>(alive->with_engine(
+        [&](Engine& engine) { engine.release_object(id, holder); }));  // a closed client holds nothing any more
   }
 };
 
@@ -208,13 +210,20 @@ std::shared_ptr<Client> make_client(const std::string& host, const std::string& 
                                     bool interpreter_chosen) {
   client::Setup setup;
   const SessionId session = relays.empty() ? random_id<SessionId>() : relays;
-  setup.session = {session,     static_cast<std::uint32_t>(::getpid()), host, directory, interpreter,
-                   environment, interpreter_chosen, !relays.empty()};
+  setup.session = {session,
+                   static_cast<std::uint32_t>(::getpid()),
+                   host,
+                   directory,
+                   interpreter,
+                   environment,
+                   interpreter_chosen,
+                   !relays.empty()};
   setup.attach = {setup.session.session, pounce, python, cloudpickle};
   return std::make_shared<Client>(std::move(setup));
 }
 
-// Many at once: each question to the kernel's generator costs what a submit does beside it. A forked child asks anew. With the GIL.
+// Many at once: each question to the kernel's generator costs what a submit does beside it. A forked child asks anew.
+// With the GIL.
 TaskId new_task() {
   static std::array<TaskId, 16> ids;  // 256 bytes: so many the kernel gives whole
   static std::size_t left = 0;
@@ -234,8 +243,8 @@ TaskId new_task() {
 }
 
 TaskId submit(Client& self, const FunctionId& function, const py::bytes& function_pickle, const py::list& payload,
-              std::vector<ObjectId> objects, const py::object& resources, std::uint32_t retries, std::int64_t submitted_ns,
-              const TaskId& again, const std::optional<std::uint32_t>& worker) {
+              std::vector<ObjectId> objects, const py::object& resources, std::uint32_t retries,
+              std::int64_t submitted_ns, const TaskId& again, const std::optional<std::uint32_t>& worker) {
   let_go().drain();
   client::Call call;
   call.task = again.empty() ? new_task() : again;
@@ -254,8 +263,8 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
 
 // device: of the worker, where the buffers are to lie.
 // by_content: equal data is one object; else it is one of its own, and its bytes are not looked at.
-std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers, bool send_now, bool by_content,
-                           std::string device) {
+std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers,
+                           bool send_now, bool by_content, std::string device) {
   let_go().drain();
   client::Object object{to_buffer(pickle, false), to_buffers(buffers, false), std::move(device)};
   if (!by_content)  // one that is named by its content may be written again: it is copied
@@ -276,8 +285,7 @@ std::unique_ptr<Hold> take_kept(const std::shared_ptr<Client>& self, const TaskI
 }
 
 Waited wait(Client& self, const TaskId& task, std::int64_t deadline_ns, const py::object& queue) {
-  const TimePoint deadline =
-      deadline_ns < 0 ? TimePoint::max() : TimePoint(std::chrono::nanoseconds(deadline_ns));
+  const TimePoint deadline = deadline_ns < 0 ? TimePoint::max() : TimePoint(std::chrono::nanoseconds(deadline_ns));
   Result<void> waited;
   {
     WithoutGil released;
@@ -309,23 +317,29 @@ void bind_client(py::module_& m) {
       .def_readonly("id", &Hold::id)
       .def_readonly("nbytes", &Hold::nbytes);
 
-  py::class_<SharableMemory>(m, "SharableMemory", py::buffer_protocol(), "Writable bytes that workers of this machine can have without a copy.")
+  py::class_<SharableMemory>(m, "SharableMemory", py::buffer_protocol(),
+                             "Writable bytes that workers of this machine can have without a copy.")
       .def(py::init([](std::size_t size) {
         auto view = client::sharable_memory(size);
         if (view == nullptr) throw std::bad_alloc();
         return SharableMemory{std::move(view), size};
       }))
       .def_buffer([](SharableMemory& memory) {
-        return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.view->bytes().data()), static_cast<py::ssize_t>(memory.size), false);
+        return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.view->bytes().data()),
+                               static_cast<py::ssize_t>(memory.size), false);
       });
   m.def("travels", &client::travels);
   m.def("new_task", &new_task);
-  m.def("digest", [](const py::buffer& bytes) {
-    const py::buffer_info view = bytes.request();
-    const std::span data(static_cast<const std::byte*>(view.ptr), static_cast<std::size_t>(view.size * view.itemsize));
-    const auto digest = identity::content_digest(data);
-    return py::bytes(reinterpret_cast<const char*>(digest.data()), digest.size());
-  }, "XXH3-128 of some bytes, 16 bytes.");
+  m.def(
+      "digest",
+      [](const py::buffer& bytes) {
+        const py::buffer_info view = bytes.request();
+        const std::span data(static_cast<const std::byte*>(view.ptr),
+                             static_cast<std::size_t>(view.size * view.itemsize));
+        const auto digest = identity::content_digest(data);
+        return py::bytes(reinterpret_cast<const char*>(digest.data()), digest.size());
+      },
+      "XXH3-128 of some bytes, 16 bytes.");
 
   py::class_<Client, std::shared_ptr<Client>> bound(m, "Client");
   bound
@@ -338,8 +352,8 @@ void bind_client(py::module_& m) {
              with_engine(self, [&](Engine& engine) { return engine.set_daemon(file); });
            })
       .def("daemon_failed", of_engine(&Engine::daemon_failed))
-      .def("submit", &submit, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("again") = TaskId(),
-           py::arg("worker") = py::none())
+      .def("submit", &submit, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
+           py::arg("again") = TaskId(), py::arg("worker") = py::none())
       .def("tell",
            [](Client& self, const TaskId& task, const py::bytes& text) {
              const std::vector<Buffer> message{to_buffer(text, true)};
@@ -350,11 +364,14 @@ void bind_client(py::module_& m) {
              with_engine(self, [&](Engine& engine) { engine.read_to_the_end(std::chrono::seconds(seconds)); });
            })
       .def("reads_on", of_engine(&Engine::reads_on))
-      .def("cancel",
-           [](Client& self, const TaskId& task, std::uint32_t grace_ms, bool only_if_queued) {
-             with_engine(self, [&](Engine& engine) { engine.cancel(task, std::chrono::milliseconds(grace_ms), only_if_queued); });
-           },
-           py::arg(), py::arg(), py::arg("only_if_queued") = false)
+      .def(
+          "cancel",
+          [](Client& self, const TaskId& task, std::uint32_t grace_ms, bool only_if_queued) {
+            with_engine(self, [&](Engine& engine) {
+              engine.cancel(task, std::chrono::milliseconds(grace_ms), only_if_queued);
+            });
+          },
+          py::arg(), py::arg(), py::arg("only_if_queued") = false)
       .def("state", &state)
       .def("lease_status", of_engine(&Engine::lease_status))
       .def("leases_of", of_engine(&Engine::leases_of))

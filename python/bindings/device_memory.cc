@@ -1,9 +1,10 @@
 #include "device_memory.h"
 
+#include <pybind11/stl.h>
+
 #include <chrono>
 #include <cstring>
 #include <future>
-#include <pybind11/stl.h>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,15 @@ void let_go_if_fresh(PyObject* capsule) {
 pybind11::capsule capsule(Tensor tensor) {
   auto shared = std::make_unique<Shared>(Shared{std::move(tensor), {}});
   Tensor& of = shared->tensor;
-  shared->managed = {{of.data, {of.device_type, of.device}, static_cast<std::int32_t>(of.shape.size()), {of.code, of.bits, 1},
-                      of.shape.data(), of.strides.data(), 0},
-                     shared.get(), &let_go};
+  shared->managed = {{of.data,
+                      {of.device_type, of.device},
+                      static_cast<std::int32_t>(of.shape.size()),
+                      {of.code, of.bits, 1},
+                      of.shape.data(),
+                      of.strides.data(),
+                      0},
+                     shared.get(),
+                     &let_go};
   PyObject* made = PyCapsule_New(&shared->managed, kFresh, &let_go_if_fresh);
   if (made == nullptr) throw pybind11::error_already_set();
   shared.release();
@@ -77,17 +84,19 @@ using device::DeviceName;
 
 bool is_cuda(const DeviceMemory& memory) { return memory.placed->device.kind == DeviceName::Kind::kCuda; }
 
-py::capsule to_dlpack(const DeviceMemory& memory, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides, std::uint8_t code,
-                      std::uint8_t bits) {
+py::capsule to_dlpack(const DeviceMemory& memory, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides,
+                      std::uint8_t code, std::uint8_t bits) {
   const auto which = static_cast<std::int32_t>(memory.placed->device.which.value);
-  return dlpack::capsule({memory.buffer().data(), is_cuda(memory) ? dlpack::kCuda : dlpack::kCpu, is_cuda(memory) ? which : 0, code, bits,
-                          std::move(shape), std::move(strides), memory.placed});
+  return dlpack::capsule({memory.buffer().data(), is_cuda(memory) ? dlpack::kCuda : dlpack::kCpu,
+                          is_cuda(memory) ? which : 0, code, bits, std::move(shape), std::move(strides),
+                          memory.placed});
 }
 
 // Copies into host memory that only the caller uses.
 void read_into(const DeviceMemory& memory, const py::buffer& into) {
   const py::buffer_info info = into.request(true);
-  if (static_cast<std::size_t>(info.size * info.itemsize) != memory.buffer().size()) throw py::value_error("it is not of the same size");
+  if (static_cast<std::size_t>(info.size * info.itemsize) != memory.buffer().size())
+    throw py::value_error("it is not of the same size");
   auto* to = static_cast<std::byte*>(info.ptr);
   without_gil([&]() -> Result<void> {
     for (device::Download download(memory.buffer());;) {
@@ -110,11 +119,13 @@ struct Devices {
   Result<DeviceMemory> take(const std::string& word, std::size_t bytes, const std::string& holder) const {
     const auto name = DeviceName::parse(word);
     if (!name) return failure(name.error());
-    return all->open(*name).and_then([&](const auto& device) { return device->allocate(bytes, holder); }).map([&](device::Buffer buffer) {
-      auto placed = std::make_shared<device::Placed>(*name);
-      placed->buffers.push_back(std::move(buffer));
-      return DeviceMemory{std::move(placed), 0};
-    });
+    return all->open(*name)
+        .and_then([&](const auto& device) { return device->allocate(bytes, holder); })
+        .map([&](device::Buffer buffer) {
+          auto placed = std::make_shared<device::Placed>(*name);
+          placed->buffers.push_back(std::move(buffer));
+          return DeviceMemory{std::move(placed), 0};
+        });
   }
 
   DeviceMemory allocated(const std::string& word, std::size_t bytes, const std::string& holder) const {
@@ -133,14 +144,18 @@ struct Devices {
   }
 
   std::vector<std::string> visible(const std::string& word) const {
-    const auto facts = without_gil([&] { return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->visible(name.kind); }); });
+    const auto facts = without_gil([&] {
+      return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->visible(name.kind); });
+    });
     std::vector<std::string> uuids;
     for (const device::DeviceFacts& each : facts) uuids.push_back(each.uuid);
     return uuids;
   }
 
   device::GroupId new_group(const std::string& word) const {
-    return without_gil([&] { return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->new_group(name.kind); }); });
+    return without_gil([&] {
+      return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->new_group(name.kind); });
+    });
   }
 
   // The bytes that pounce holds on each device.
@@ -160,14 +175,18 @@ class HeardElsewhere final : public device::Attendance {
 
 class Communicator {
  public:
-  Communicator(const Devices& devices, const std::string& word, const device::GroupId& group, std::uint32_t rank, std::uint32_t ranks)
-      : communicator_(without_gil([&] { return devices.open(word); }), {group, device::Rank{rank}, ranks}, no_attendance_) {}
+  Communicator(const Devices& devices, const std::string& word, const device::GroupId& group, std::uint32_t rank,
+               std::uint32_t ranks)
+      : communicator_(without_gil([&] { return devices.open(word); }), {group, device::Rank{rank}, ranks},
+                      no_attendance_) {}
 
   void join(double seconds) {
     interruptible([this, limit = milliseconds(seconds)] { return communicator_.join(limit); });
   }
   void broadcast(const DeviceMemory& memory, std::uint32_t from, double seconds) {
-    interruptible([this, &memory, from, limit = milliseconds(seconds)] { return communicator_.broadcast(memory.buffer(), device::Rank{from}, limit); });
+    interruptible([this, &memory, from, limit = milliseconds(seconds)] {
+      return communicator_.broadcast(memory.buffer(), device::Rank{from}, limit);
+    });
   }
 
  private:
@@ -208,7 +227,9 @@ py::object to_python(std::shared_ptr<device::Devices> devices) { return py::cast
 
 void bind_device_memory(py::module_& m) {
   py::class_<DeviceMemory>(m, "DeviceMemory", "Memory of a device, as long as somebody has it.")
-      .def_property_readonly("address", [](const DeviceMemory& memory) { return reinterpret_cast<std::uintptr_t>(memory.buffer().data()); })
+      .def_property_readonly(
+          "address",
+          [](const DeviceMemory& memory) { return reinterpret_cast<std::uintptr_t>(memory.buffer().data()); })
       .def_property_readonly("nbytes", [](const DeviceMemory& memory) { return memory.buffer().size(); })
       .def_property_readonly("device", [](const DeviceMemory& memory) { return memory.placed->device.text(); })
       .def("dlpack", &to_dlpack)

@@ -1,10 +1,11 @@
 // A worker's memory on a device as Python sees it, and memory as a DLPack capsule.
 #pragma once
 
+#include <pybind11/pybind11.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <pybind11/pybind11.h>
 #include <vector>
 
 #include "device/devices.h"

@@ -3,9 +3,10 @@
 // With the GIL.
 #pragma once
 
+#include <pybind11/pybind11.h>
+
 #include <cstdint>
 #include <memory>
-#include <pybind11/pybind11.h>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -42,7 +43,8 @@ struct PrintedNews {
   pybind11::bytes text = pybind11::bytes();
 
   static constexpr auto fields() {
-    return table(field("task", &PrintedNews::task), field("to_stderr", &PrintedNews::to_stderr), field("text", &PrintedNews::text));
+    return table(field("task", &PrintedNews::task), field("to_stderr", &PrintedNews::to_stderr),
+                 field("text", &PrintedNews::text));
   }
 };
 
@@ -52,7 +54,8 @@ struct MessageNews {  // a Jupyter message
   pybind11::list buffers = pybind11::list();
 
   static constexpr auto fields() {
-    return table(field("task", &MessageNews::task), field("text", &MessageNews::text), field("buffers", &MessageNews::buffers));
+    return table(field("task", &MessageNews::task), field("text", &MessageNews::text),
+                 field("buffers", &MessageNews::buffers));
   }
 };
 
@@ -67,10 +70,12 @@ struct PickledObject {
   pybind11::object pickle = pybind11::bytes();
   pybind11::list buffers = pybind11::list();
 
-  static constexpr auto fields() { return table(field("pickle", &PickledObject::pickle), field("buffers", &PickledObject::buffers)); }
+  static constexpr auto fields() {
+    return table(field("pickle", &PickledObject::pickle), field("buffers", &PickledObject::buffers));
+  }
 };
 
-struct JobParts {  // the parts of a call
+struct JobParts {                                 // the parts of a call
   pybind11::object function = pybind11::bytes();  // its digest
   bool command = false;
   std::string kept_in;
@@ -79,9 +84,9 @@ struct JobParts {  // the parts of a call
   pybind11::list buffers = pybind11::list();
 
   static constexpr auto fields() {
-    return table(field("function", &JobParts::function), field("command", &JobParts::command), field("kept_in", &JobParts::kept_in),
-                 field("received_ns", &JobParts::received_ns), field("pickle", &JobParts::pickle),
-                 field("buffers", &JobParts::buffers));
+    return table(field("function", &JobParts::function), field("command", &JobParts::command),
+                 field("kept_in", &JobParts::kept_in), field("received_ns", &JobParts::received_ns),
+                 field("pickle", &JobParts::pickle), field("buffers", &JobParts::buffers));
   }
 };
 
@@ -94,8 +99,9 @@ struct JobOutcome {
   model::RunFigures figures;
 
   static constexpr auto fields() {
-    return table(field("ok", &JobOutcome::ok), field("pickle", &JobOutcome::pickle), field("buffers", &JobOutcome::buffers),
-                 field("error", &JobOutcome::error), field("figures", &JobOutcome::figures));
+    return table(field("ok", &JobOutcome::ok), field("pickle", &JobOutcome::pickle),
+                 field("buffers", &JobOutcome::buffers), field("error", &JobOutcome::error),
+                 field("figures", &JobOutcome::figures));
   }
 };
 
@@ -103,7 +109,8 @@ struct ErrorCodeRow {
   std::string code, name, remedy;
 
   static constexpr auto fields() {
-    return table(field("code", &ErrorCodeRow::code), field("name", &ErrorCodeRow::name), field("remedy", &ErrorCodeRow::remedy));
+    return table(field("code", &ErrorCodeRow::code), field("name", &ErrorCodeRow::name),
+                 field("remedy", &ErrorCodeRow::remedy));
   }
 };
 

@@ -1,8 +1,7 @@
-#include "news.h"
-
 #include <cstdint>
 #include <string>
 
+#include "news.h"
 #include "records.h"
 
 namespace py = pybind11;
@@ -17,7 +16,8 @@ std::uint32_t ask(Client& self, std::uint32_t connection, const protocol::Header
 }
 
 // Asks what this waiting task could request instead.
-std::uint32_t ask_choices(Client& self, std::uint32_t request, std::uint32_t connection, const TaskId& task, const Resources& resources) {
+std::uint32_t ask_choices(Client& self, std::uint32_t request, std::uint32_t connection, const TaskId& task,
+                          const Resources& resources) {
   const auto status = with_engine(self, [&](client::Engine& engine) { return engine.lease_status(task); });
   protocol::ClassesAsk question{request, true, resources, {}, {}};
   if (status) question.limit = status->wait.limit, question.eta = status->wait.eta;
@@ -25,7 +25,7 @@ std::uint32_t ask_choices(Client& self, std::uint32_t request, std::uint32_t con
 }
 
 std::uint32_t submit_detached(Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name,
-                        const TaskId& task, const Resources& resources, std::uint32_t retries) {
+                              const TaskId& task, const Resources& resources, std::uint32_t retries) {
   return ask(self, connection, protocol::SubmitDetached{request, name, task, resources, retries});
 }
 
@@ -33,16 +33,16 @@ std::uint32_t submit_detached(Client& self, std::uint32_t request, std::uint32_t
 
 void bind_questions(py::class_<Client, std::shared_ptr<Client>>& bound) {
   bound
-      .def("ask_queue",
-           [](Client& self, std::uint32_t request, std::uint32_t connection) { return ask(self, connection, protocol::QueueAsk{request}); })
+      .def("ask_queue", [](Client& self, std::uint32_t request,
+                           std::uint32_t connection) { return ask(self, connection, protocol::QueueAsk{request}); })
       .def("ask_classes",
            [](Client& self, std::uint32_t request, std::uint32_t connection) {
              protocol::ClassesAsk question;
              question.question = request;
              return ask(self, connection, question);
            })
-      .def("ask_status",
-           [](Client& self, std::uint32_t request, std::uint32_t connection) { return ask(self, connection, protocol::StatusAsk{request}); })
+      .def("ask_status", [](Client& self, std::uint32_t request,
+                            std::uint32_t connection) { return ask(self, connection, protocol::StatusAsk{request}); })
       .def("ask_choices", &ask_choices)
       .def("submit_detached", &submit_detached)
       .def("ask_detached",
@@ -53,13 +53,12 @@ void bind_questions(py::class_<Client, std::shared_ptr<Client>>& bound) {
            [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name, bool forget) {
              return ask(self, connection, protocol::CancelDetached{request, name, forget});
            })
-      .def("relay_detached",
-           [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name, bool ok,
-              const std::string& digest, const std::string& trouble) {
-             protocol::RelayDetached relay{request, name, ok, digest, {}};
-             if (!trouble.empty()) relay.error = {ErrorCode::kResultGone, trouble, {}, {}};
-             return ask(self, connection, relay);
-           });
+      .def("relay_detached", [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name,
+                                bool ok, const std::string& digest, const std::string& trouble) {
+        protocol::RelayDetached relay{request, name, ok, digest, {}};
+        if (!trouble.empty()) relay.error = {ErrorCode::kResultGone, trouble, {}, {}};
+        return ask(self, connection, relay);
+      });
 }
 
 }  // namespace pounce

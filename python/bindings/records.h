@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "messages/put_words.h"
-#include "pounce/fields.h"
 #include "model/ids.h"
+#include "pounce/fields.h"
 
 namespace pounce::records {
 
@@ -75,12 +75,18 @@ inline std::string name_in_python(std::string_view name) {
 template <class T>
 struct Annotation {
   static std::string text(std::string_view name) {
-    if constexpr (std::same_as<T, bool>) return "bool";
-    else if constexpr (Integer<T> || Duration<T>) return fraction(name) != 0 ? "float" : "int";
-    else if constexpr (std::floating_point<T>) return "float";
-    else if constexpr (std::derived_from<T, py::object>) return "Any";
-    else if constexpr (HasFields<T>) return name_of<T>;
-    else return "str";  // a text, a word, an id
+    if constexpr (std::same_as<T, bool>)
+      return "bool";
+    else if constexpr (Integer<T> || Duration<T>)
+      return fraction(name) != 0 ? "float" : "int";
+    else if constexpr (std::floating_point<T>)
+      return "float";
+    else if constexpr (std::derived_from<T, py::object>)
+      return "Any";
+    else if constexpr (HasFields<T>)
+      return name_of<T>;
+    else
+      return "str";  // a text, a word, an id
   }
 };
 template <class Tag, class T>
@@ -155,7 +161,8 @@ void define(py::module_& m, const char* name) {
     annotations[own.c_str()] = annotation<Member>(field.name);
   });
   using namespace py::literals;
-  py::object type = py::module_::import("collections").attr("namedtuple")(name, names, "defaults"_a = defaults, "module"_a = m.attr("__name__"));
+  py::object type = py::module_::import("collections")
+                        .attr("namedtuple")(name, names, "defaults"_a = defaults, "module"_a = m.attr("__name__"));
   type.attr("__annotations__") = annotations;
   m.attr(name) = type;
   type_of<T> = reinterpret_cast<PyTypeObject*>(type.release().ptr());
@@ -192,7 +199,8 @@ bool from_python(const py::handle& record, T& value) {
     try {
       take(field.name, item, member);
     } catch (const py::cast_error&) {
-      throw py::type_error(std::string(name_of<T>) + "." + name_in_python(field.name) + " does not take " + py::repr(item).cast<std::string>());
+      throw py::type_error(std::string(name_of<T>) + "." + name_in_python(field.name) + " does not take " +
+                           py::repr(item).cast<std::string>());
     }
     if (!is_within(field.bounds, member))
       throw py::value_error(std::string(name_of<T>) + "." + name_in_python(field.name) + " is out of its bounds");
@@ -208,7 +216,9 @@ template <pounce::HasFields T>
 struct type_caster<T> {
   PYBIND11_TYPE_CASTER(T, const_name("NamedTuple"));
   bool load(handle record, bool) { return pounce::records::from_python(record, value); }
-  static handle cast(const T& value, return_value_policy, handle) { return pounce::records::to_python(value).release(); }
+  static handle cast(const T& value, return_value_policy, handle) {
+    return pounce::records::to_python(value).release();
+  }
 };
 
 // From its digits or its bytes; "": no id.
@@ -217,7 +227,8 @@ struct type_caster<pounce::HexId<Tag, N>> {
   using Id = pounce::HexId<Tag, N>;
   PYBIND11_TYPE_CASTER(Id, const_name("str"));
   bool load(handle id, bool) {
-    if (PyBytes_Check(id.ptr())) return load_bytes(reinterpret_cast<const std::uint8_t*>(PyBytes_AS_STRING(id.ptr())), PyBytes_GET_SIZE(id.ptr()));
+    if (PyBytes_Check(id.ptr()))
+      return load_bytes(reinterpret_cast<const std::uint8_t*>(PyBytes_AS_STRING(id.ptr())), PyBytes_GET_SIZE(id.ptr()));
     if (!PyUnicode_Check(id.ptr())) return false;
     Py_ssize_t size = 0;
     const char* const digits = PyUnicode_AsUTF8AndSize(id.ptr(), &size);

@@ -36,7 +36,7 @@ using worker::SharedBytes;
 using worker::WorkerHost;
 
 constexpr std::chrono::milliseconds kReaderPause{5};
-constexpr double kLongestPause = 3600;  // seconds until the next call of idle()
+constexpr double kLongestPause = 3600;         // seconds until the next call of idle()
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
 
 // Memory of a received frame or object as a writable Python buffer.
@@ -46,7 +46,8 @@ struct Buffer {
 };
 
 py::object to_python(const Lent& lent) {
-  if (lent.bytes.size() < kCopyBelow) return py::bytes(reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size());
+  if (lent.bytes.size() < kCopyBelow)
+    return py::bytes(reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size());
   return py::cast(Buffer{lent.bytes, lent.keep});
 }
 py::object writable(const Lent& lent) { return py::cast(Buffer{lent.bytes, lent.keep}); }
@@ -187,7 +188,8 @@ class IdleCalls {
   static Duration pause(const py::object& again) {
     const double seconds = PyFloat_AsDouble(again.ptr());
     if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds > 0 ? std::min(seconds, kLongestPause) : 0));
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double>(seconds > 0 ? std::min(seconds, kLongestPause) : 0));
   }
 
   py::object idle_;
@@ -204,12 +206,24 @@ NamespaceState namespace_state(const std::string& word) {
 class PyWorker {
  public:
   PyWorker(int supervisor, int output, int errors, int log, int page, std::string facing, std::string node,
-           std::string devices, std::string python, std::string interface, std::string ports, std::vector<std::string> package_folders) {
+           std::string devices, std::string python, std::string interface, std::string ports,
+           std::vector<std::string> package_folders) {
     ::setvbuf(stdout, nullptr, _IOLBF, 0);  // C libraries' lines appear live too
     // Not for user programs.
     for (const int fd : {supervisor, output, errors, log, page}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-    worker::EngineSetup setup{UniqueFd(supervisor), UniqueFd(output), UniqueFd(errors), UniqueFd(page), log,
-                              std::move(facing), std::move(node), std::move(devices), std::move(python), {}, {}, std::move(interface), std::move(ports)};
+    worker::EngineSetup setup{UniqueFd(supervisor),
+                              UniqueFd(output),
+                              UniqueFd(errors),
+                              UniqueFd(page),
+                              log,
+                              std::move(facing),
+                              std::move(node),
+                              std::move(devices),
+                              std::move(python),
+                              {},
+                              {},
+                              std::move(interface),
+                              std::move(ports)};
     setup.package_folders = std::move(package_folders);
     auto host = WorkerHost::start(std::move(setup));
     if (!host) throw std::runtime_error(host.error().text);
@@ -224,7 +238,8 @@ class PyWorker {
   void serve(const py::function& execute, const py::function& describe, const py::object& idle) {
     IdleCalls idle_calls(idle);
     while (true) {
-      if (idle_calls.after_task() ? !host_->ending() : Clock::now() >= idle_calls.next() && !host_->wanted()) idle_calls.call();
+      if (idle_calls.after_task() ? !host_->ending() : Clock::now() >= idle_calls.next() && !host_->wanted())
+        idle_calls.call();
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;
@@ -347,7 +362,8 @@ class PyWorker {
       parts.received_ns = job.received_ns;
       if (job.frames == nullptr) return parts;
       parts.pickle = to_python({(*job.frames)[1].writable(), job.frames});
-      for (std::size_t i = 2; i < job.frames->size(); ++i) parts.buffers.append(writable({(*job.frames)[i].writable(), job.frames}));
+      for (std::size_t i = 2; i < job.frames->size(); ++i)
+        parts.buffers.append(writable({(*job.frames)[i].writable(), job.frames}));
       return parts;
     }
     PickledObject object(std::size_t index) const {
@@ -443,7 +459,8 @@ class PyWorker {
 
 void bind_worker(py::module_& m) {
   py::class_<Buffer>(m, "Buffer", py::buffer_protocol()).def_buffer([](Buffer& buffer) {
-    return py::buffer_info(reinterpret_cast<unsigned char*>(buffer.bytes.data()), static_cast<py::ssize_t>(buffer.bytes.size()));
+    return py::buffer_info(reinterpret_cast<unsigned char*>(buffer.bytes.data()),
+                           static_cast<py::ssize_t>(buffer.bytes.size()));
   });
   py::class_<PyWorker::View>(m, "Job")
       .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
@@ -454,10 +471,11 @@ void bind_worker(py::module_& m) {
       .def("object", &PyWorker::View::object)
       .def("cancel_asked", &PyWorker::View::cancel_asked);
   py::class_<PyWorker>(m, "Worker")
-      .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string, std::string, std::vector<std::string>>(), py::kw_only(),
-           py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
-           py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"), py::arg("interface") = "", py::arg("ports") = "",
-           py::arg("package_folders") = std::vector<std::string>{})
+      .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string,
+                    std::string, std::vector<std::string>>(),
+           py::kw_only(), py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
+           py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"), py::arg("interface") = "",
+           py::arg("ports") = "", py::arg("package_folders") = std::vector<std::string>{})
       .def("serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none())
       .def("wanted", &PyWorker::wanted)
       .def("tell_state", &PyWorker::tell_state)

@@ -15,5 +15,6 @@ inline CheckHandler check_handler = nullptr;
 
 }  // namespace pounce
 
-#define POUNCE_CHECK(condition, message) \
-  (static_cast<bool>(condition) ? static_cast<void>(0) : ::pounce::check_failed(#condition, message, __FILE__, __LINE__))
+#define POUNCE_CHECK(condition, message)               \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
+                                : ::pounce::check_failed(#condition, message, __FILE__, __LINE__))

@@ -18,10 +18,9 @@ struct Unit {
   double seconds;
 };
 constexpr Unit kUnits[] = {
-    {"s", 1},       {"sec", 1},       {"secs", 1},       {"second", 1},       {"seconds", 1},
-    {"m", kMinute}, {"min", kMinute}, {"mins", kMinute}, {"minute", kMinute}, {"minutes", kMinute},
-    {"h", kHour},   {"hr", kHour},    {"hrs", kHour},    {"hour", kHour},     {"hours", kHour},
-    {"d", kDay},    {"day", kDay},    {"days", kDay},
+    {"s", 1},         {"sec", 1},        {"secs", 1},         {"second", 1},        {"seconds", 1}, {"m", kMinute},
+    {"min", kMinute}, {"mins", kMinute}, {"minute", kMinute}, {"minutes", kMinute}, {"h", kHour},   {"hr", kHour},
+    {"hrs", kHour},   {"hour", kHour},   {"hours", kHour},    {"d", kDay},          {"day", kDay},  {"days", kDay},
 };
 
 std::string lowered(std::string_view text) {

@@ -1,13 +1,14 @@
 #include "base/file_io.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <string_view>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/unique_fd.h"
 
@@ -43,13 +44,13 @@ std::optional<std::string> read_whole(int file, std::size_t most_bytes) {
 }
 
 std::optional<std::string> read_whole(const std::string& path, std::size_t most_bytes) {
-  struct stat facts {};
+  struct stat facts{};
   const UniqueFd file = open_file(path, facts);
   return file ? read_whole(file.get(), most_bytes) : std::nullopt;
 }
 
 std::string read_end(const std::string& path, std::size_t most_bytes) {
-  struct stat facts {};
+  struct stat facts{};
   const UniqueFd file = open_file(path, facts);
   if (!file) return {};
   const bool longer = facts.st_size > static_cast<off_t>(most_bytes);
@@ -77,7 +78,7 @@ WriteProbe probe_writing(const std::filesystem::path& folder) {
   // A quota and a network file system report errors only at fsync.
   const bool written = write_all(file.get(), page) && ::fsync(file.get()) == 0;
   const std::string trouble = written ? "" : std::strerror(errno);
-  struct stat facts {};
+  struct stat facts{};
   ::fstat(file.get(), &facts);
   ::unlink(name.c_str());
   return {trouble, static_cast<double>(facts.st_mtim.tv_sec)};

@@ -38,7 +38,8 @@ std::unique_ptr<spdlog::formatter> formatter() {
 }  // namespace
 
 void start_log(const std::string& program, const std::string& path) {
-  auto logger = path.empty() ? spdlog::stderr_logger_mt(program) : spdlog::rotating_logger_mt(program, path, kMostBytes, 1);
+  auto logger =
+      path.empty() ? spdlog::stderr_logger_mt(program) : spdlog::rotating_logger_mt(program, path, kMostBytes, 1);
   logger->set_formatter(formatter());
   logger->flush_on(spdlog::level::info);
   const char* level = std::getenv("POUNCE_LOG");

@@ -1,13 +1,14 @@
 #include "base/network.h"
 
-#include <cerrno>
-#include <cstring>
 #include <ifaddrs.h>
-#include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
 
 #include "base/unique_fd.h"
 
@@ -63,7 +64,8 @@ std::string endpoint_of(int fd) {
   SocketAddress own;
   char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
   if (::getsockname(fd, own.pointer(), &own.size) != 0 ||
-      ::getnameinfo(own.pointer(), own.size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+      ::getnameinfo(own.pointer(), own.size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) !=
+          0)
     return {};
   const std::string name = own.bytes.ss_family == AF_INET6 ? "[" + std::string(host) + "]" : std::string(host);
   return "tcp://" + name + ":" + port;

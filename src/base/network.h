@@ -2,11 +2,12 @@
 // any.
 #pragma once
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 #include "base/unique_fd.h"

@@ -1,8 +1,9 @@
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
-#include <fmt/format.h>
 
 namespace pounce {
 
@@ -76,7 +77,8 @@ void escape(std::string& out, std::string_view bytes) {
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t most_bytes) {
-  if (text.size() <= most_bytes && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })) return std::string(text);
+  if (text.size() <= most_bytes && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; }))
+    return std::string(text);
   std::string out;
   while (!text.empty()) {
     const Character character = first_of(text);

@@ -1,11 +1,12 @@
 // The calling thread and its processors: its name, its signals, and how many processors this process has.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+
+#include <algorithm>
+#include <cstddef>
 
 namespace pounce {
 

@@ -1,16 +1,17 @@
 #include "base/trusted_path.h"
 
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <deque>
-#include <fcntl.h>
 #include <filesystem>
-#include <grp.h>
-#include <pwd.h>
 #include <set>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file_io.h"
 #include "base/random_id.h"
@@ -20,7 +21,7 @@ namespace pounce {
 namespace {
 
 bool is_free(const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   return ::lstat(path.c_str(), &facts) != 0 && errno == ENOENT;
 }
 
@@ -28,15 +29,14 @@ std::set<std::string> ours_like(const std::string& shared, const std::string& st
   std::set<std::string> found;
   std::error_code unreadable;
   for (const auto& entry : std::filesystem::directory_iterator(shared, unreadable))
-    if (entry.path().filename().string().starts_with(start) && is_own_folder(entry.path()))
-      found.insert(entry.path());
+    if (entry.path().filename().string().starts_with(start) && is_own_folder(entry.path())) found.insert(entry.path());
   return found;
 }
 
 }  // namespace
 
 bool is_own_folder(const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid();
 }
 
@@ -110,7 +110,7 @@ class Walk {
     ahead_.pop_front();
     const std::string component = where_ + "/" + part;
     UniqueFd next(::openat(here_.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat facts {};
+    struct stat facts{};
     if (!next || ::fstat(next.get(), &facts) != 0) return distrust(component, std::strerror(errno));
     if (const auto fine = trusted(component, facts); !fine) return fine;
     if (S_ISLNK(facts.st_mode)) return follow(component, next);
@@ -122,7 +122,8 @@ class Walk {
   Result<void> follow(const std::string& component, const UniqueFd& link) {
     char target[PATH_MAX];
     const ssize_t length = ::readlinkat(link.get(), "", target, sizeof target);
-    if (length <= 0 || length == sizeof target || ++links_ > kMostLinks) return distrust(component, "is a link to nowhere");
+    if (length <= 0 || length == sizeof target || ++links_ > kMostLinks)
+      return distrust(component, "is a link to nowhere");
     const std::filesystem::path path(std::string(target, static_cast<std::size_t>(length)));
     if (path.is_absolute()) {
       here_ = root();
@@ -159,12 +160,13 @@ Result<std::string> read_trusted_file(const std::string& path, std::size_t most_
     if (place.error().remedy.empty()) place.error().remedy = kOwnFile;
     return failure(place.error());
   }
-  struct stat facts {};
+  struct stat facts{};
   if (::fstat(place->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return distrust(path, "is no file", kOwnFile);
   const UniqueFd file = reopened(*place, O_RDONLY);
   if (!file) return distrust(path, std::strerror(errno), kOwnFile);
   auto text = read_whole(file.get(), most_bytes);
-  if (!text) return distrust(path, "cannot be read, or is longer than " + std::to_string(most_bytes) + " bytes", kOwnFile);
+  if (!text)
+    return distrust(path, "cannot be read, or is longer than " + std::to_string(most_bytes) + " bytes", kOwnFile);
   return *std::move(text);
 }
 

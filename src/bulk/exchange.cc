@@ -1,9 +1,10 @@
 #include "bulk/exchange.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace pounce::bulk {
@@ -39,7 +40,8 @@ bool Fetches::wants(const Piece& piece) const {
 }
 
 bool Fetches::came(const Piece& piece) {
-  const auto transfer = std::ranges::find_if(transfers_, [&](const Transfer& one) { return one.targets == piece.targets; });
+  const auto transfer =
+      std::ranges::find_if(transfers_, [&](const Transfer& one) { return one.targets == piece.targets; });
   if (transfer == transfers_.end()) return false;  // the transfer was stopped
   transfer->in_flight.erase(piece.at);
   if (!transfer->in_flight.empty() || !transfer->all_requested()) return false;

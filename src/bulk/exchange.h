@@ -60,11 +60,11 @@ class Fetches {
   void begin(const std::string& of, std::vector<Target> targets, Position from);
   void stop(const std::string& of);
 
-  std::optional<Piece> next();     // the next piece to request, in order
-  bool wants(const Piece& piece) const;  // its transfer is still under way
-  bool came(const Piece& piece);   // true: this completed the transfer, which is now gone
+  std::optional<Piece> next();                                   // the next piece to request, in order
+  bool wants(const Piece& piece) const;                          // its transfer is still under way
+  bool came(const Piece& piece);                                 // true: this completed the transfer, which is now gone
   std::optional<Position> reached(const std::string& of) const;  // nullopt: not under way
-  std::uint64_t bytes_left() const;  // not requested yet
+  std::uint64_t bytes_left() const;                              // not requested yet
 
  private:
   struct Transfer {

@@ -25,11 +25,13 @@ Lane::Lane(std::string endpoint, std::vector<tls::Credential> credentials)
 
 void Lane::add(std::unique_ptr<tls::Channel> accepted) {
   exchange_->stands();
-  if (auto thread = StreamThread::start(exchange_, std::move(accepted), StreamThread::Begins::kStanding)) threads_.push_back(std::move(thread));
+  if (auto thread = StreamThread::start(exchange_, std::move(accepted), StreamThread::Begins::kStanding))
+    threads_.push_back(std::move(thread));
 }
 
 void Lane::offer(const std::string& of, std::vector<Offered> buffers) {
-  const auto bytes = std::accumulate(buffers.begin(), buffers.end(), std::uint64_t{0}, [](auto sum, const Offered& one) { return sum + one.bytes.size(); });
+  const auto bytes = std::accumulate(buffers.begin(), buffers.end(), std::uint64_t{0},
+                                     [](auto sum, const Offered& one) { return sum + one.bytes.size(); });
   exchange_->offer(of, std::move(buffers));
   connect_for(bytes);
 }
@@ -46,7 +48,8 @@ void Lane::connect_for(std::uint64_t bytes) {
     const tls::Credential credential = std::move(credentials_.back());
     credentials_.pop_back();
     auto channel = tls::Channel::connect(endpoint_, credential, stream_options());
-    auto thread = channel ? StreamThread::start(exchange_, std::move(*channel), StreamThread::Begins::kConnecting) : nullptr;
+    auto thread =
+        channel ? StreamThread::start(exchange_, std::move(*channel), StreamThread::Begins::kConnecting) : nullptr;
     if (thread) {
       threads_.push_back(std::move(thread));
       continue;

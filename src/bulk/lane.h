@@ -41,7 +41,7 @@ class Lane {
 
   int fd() const { return exchange_->fd(); }  // readable when events() has something
   std::vector<Event> events() { return exchange_->events(); }
-  void close() { threads_.clear(); }          // ends the transfers; reached() still tells how far they came
+  void close() { threads_.clear(); }  // ends the transfers; reached() still tells how far they came
   std::size_t streams() const { return threads_.size(); }
 
  private:

@@ -17,15 +17,17 @@
 namespace pounce::bulk {
 namespace {
 
-constexpr std::size_t kAsksAhead = 3;  // keeps the network busy between answers: 12 MiB is 100 Gb/s for a millisecond
-constexpr std::size_t kMostToSend = 64;   // a well-behaved peer requests fewer ahead
+constexpr std::size_t kAsksAhead = 3;    // keeps the network busy between answers: 12 MiB is 100 Gb/s for a millisecond
+constexpr std::size_t kMostToSend = 64;  // a well-behaved peer requests fewer ahead
 
 }  // namespace
 
-std::unique_ptr<StreamThread> StreamThread::start(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, Begins begins) {
+std::unique_ptr<StreamThread> StreamThread::start(std::shared_ptr<Exchange> exchange,
+                                                  std::unique_ptr<tls::Channel> channel, Begins begins) {
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) return nullptr;
-  std::unique_ptr<StreamThread> made(new StreamThread(std::move(exchange), std::move(channel), std::move(wake), begins));
+  std::unique_ptr<StreamThread> made(
+      new StreamThread(std::move(exchange), std::move(channel), std::move(wake), begins));
   try {
     const BlockedSignals blocked;  // the main thread handles signals
     made->thread_ = std::jthread([it = made.get()] { it->run(); });
@@ -35,9 +37,14 @@ std::unique_ptr<StreamThread> StreamThread::start(std::shared_ptr<Exchange> exch
   return made;
 }
 
-StreamThread::StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, UniqueFd wake, Begins begins)
-    : exchange_(std::move(exchange)), channel_(std::move(channel)), wake_(std::move(wake)), stood_(begins == Begins::kStanding) {
-  channel_->place_with([this](std::string_view header, std::size_t frame, std::size_t size) { return place_of(header, frame, size); });
+StreamThread::StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, UniqueFd wake,
+                           Begins begins)
+    : exchange_(std::move(exchange)),
+      channel_(std::move(channel)),
+      wake_(std::move(wake)),
+      stood_(begins == Begins::kStanding) {
+  channel_->place_with(
+      [this](std::string_view header, std::size_t frame, std::size_t size) { return place_of(header, frame, size); });
 }
 
 StreamThread::~StreamThread() {
@@ -56,7 +63,7 @@ void StreamThread::run() {
   } catch (const std::bad_alloc&) {
     end("there is no memory");
   }
-  channel_.reset();  // tells the other end now
+  channel_.reset();    // tells the other end now
   requested_.clear();  // no piece will come: release the memory
 }
 
@@ -69,7 +76,8 @@ void StreamThread::turn_until_over() {
 
 void StreamThread::turn() {
   channel_->flush();
-  for (auto message = channel_->receive(); message && !over_ && !stop_; message = channel_->receive()) take(std::move(*message));
+  for (auto message = channel_->receive(); message && !over_ && !stop_; message = channel_->receive())
+    take(std::move(*message));
   follow_link();
   answer();
   ask();
@@ -90,10 +98,12 @@ TimePoint StreamThread::next_deadline() const {
 
 void StreamThread::sleep() {
   if (over_ || channel_->ready(question_ || !to_send_.empty())) return;
-  pollfd polled[] = {{channel_->fd(), static_cast<short>(POLLIN | (channel_->wants_write() ? POLLOUT : 0)), 0}, {wake_.get(), POLLIN, 0}};
+  pollfd polled[] = {{channel_->fd(), static_cast<short>(POLLIN | (channel_->wants_write() ? POLLOUT : 0)), 0},
+                     {wake_.get(), POLLIN, 0}};
   const TimePoint deadline = next_deadline();
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  ::poll(polled, std::size(polled), deadline == TimePoint::max() ? -1 : static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
+  ::poll(polled, std::size(polled),
+         deadline == TimePoint::max() ? -1 : static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
   std::uint64_t told = 0;
   static_cast<void>(::read(wake_.get(), &told, sizeof told));
 }
@@ -129,22 +139,28 @@ bool is(const protocol::Chunk& chunk, const Piece& piece) {
 
 // Answers come in the order of the requests.
 void StreamThread::take_piece(const protocol::Chunk& chunk, const transport::Message& message) {
-  if (requested_.empty() || message.size() != 2 || !is(chunk, requested_.front())) return end("a piece came that was not asked for");
+  if (requested_.empty() || message.size() != 2 || !is(chunk, requested_.front()))
+    return end("a piece came that was not asked for");
   const Piece piece = std::move(requested_.front());
   requested_.pop_front();
   if (message[1].size() == 0 && !exchange_->wanted(piece)) return;  // both sides have stopped this transfer
   if (message[1].size() != piece.size) return end("a piece is not there, or of another size");
   if (const auto& write = piece.target().write)
-    if (auto written = write(piece.at.offset, message[1].bytes()); !written) return exchange_->failed(piece, std::move(written.error()));
+    if (auto written = write(piece.at.offset, message[1].bytes()); !written)
+      return exchange_->failed(piece, std::move(written.error()));
   exchange_->came(piece);
 }
 
 tls::Place StreamThread::place_of(std::string_view header, std::size_t frame, std::size_t size) {
-  const auto decoded = frame == 1 ? protocol::decode(header, protocol::kHeaderBytes) : failure(ErrorCode::kProtocol, "no piece");
+  const auto decoded =
+      frame == 1 ? protocol::decode(header, protocol::kHeaderBytes) : failure(ErrorCode::kProtocol, "no piece");
   const auto* chunk = decoded ? std::get_if<protocol::Chunk>(&*decoded) : nullptr;
-  if (chunk == nullptr || requested_.empty() || !is(*chunk, requested_.front()) || requested_.front().size != size) return {};
+  if (chunk == nullptr || requested_.empty() || !is(*chunk, requested_.front()) || requested_.front().size != size)
+    return {};
   const Target& target = requested_.front().target();
-  if (!target.place.empty()) return {target.place.subspan(requested_.front().at.offset, size), std::const_pointer_cast<std::vector<Target>>(requested_.front().targets)};
+  if (!target.place.empty())
+    return {target.place.subspan(requested_.front().at.offset, size),
+            std::const_pointer_cast<std::vector<Target>>(requested_.front().targets)};
   if (!scratch_) scratch_ = std::make_shared<std::vector<std::byte>>(Fetches::kPieceBytes);
   return {std::span(*scratch_).first(size), scratch_};
 }
@@ -155,7 +171,8 @@ void StreamThread::answer() {
     const auto bytes = exchange_->offered(piece);
     if (piece.size > Fetches::kPieceBytes) return end("the other end asked for too much");
     transport::Message message;
-    message.push_back(transport::Frame::copy(protocol::encode(protocol::Chunk{piece.of, piece.at.buffer, piece.at.offset})));
+    message.push_back(
+        transport::Frame::copy(protocol::encode(protocol::Chunk{piece.of, piece.at.buffer, piece.at.offset})));
     // An empty frame: the piece is not there.
     message.push_back(bytes ? transport::Frame::borrow(bytes->bytes, [keep = bytes->keep] {}) : transport::Frame());
     if (channel_->send(message) != tls::Sent::kYes) return;
@@ -169,7 +186,8 @@ void StreamThread::ask() {
       auto piece = exchange_->next_piece();
       if (!piece) return;
       question_.emplace();
-      question_->push_back(transport::Frame::copy(protocol::encode(protocol::Fetch{piece->of, piece->at.buffer, piece->at.offset, piece->size})));
+      question_->push_back(transport::Frame::copy(
+          protocol::encode(protocol::Fetch{piece->of, piece->at.buffer, piece->at.offset, piece->size})));
       if (requested_.empty()) came_at_ = Clock::now();
       requested_.push_back(std::move(*piece));
     }

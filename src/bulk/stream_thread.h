@@ -34,7 +34,8 @@ class StreamThread {
  public:
   enum class Begins : std::uint8_t { kConnecting, kStanding };
   // Null: there is no thread or no descriptor to be had.
-  static std::unique_ptr<StreamThread> start(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, Begins begins);
+  static std::unique_ptr<StreamThread> start(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel,
+                                             Begins begins);
   ~StreamThread();  // ends the thread: some milliseconds at most
   void wake();      // there is something to request
 
@@ -61,13 +62,13 @@ class StreamThread {
   const UniqueFd wake_;
   std::atomic<bool> stop_ = false;
   bool stood_, over_ = false;
-  std::deque<Piece> requested_;  // in the order in which they will come
+  std::deque<Piece> requested_;                 // in the order in which they will come
   std::optional<transport::Message> question_;  // the request of the last of them, if the channel had no room
-  std::uint64_t came_ = 0;     // bytes
-  TimePoint came_at_{};        // when the last byte came, or the first request after a pause was made
-  std::deque<Piece> to_send_;  // requested by the other end
+  std::uint64_t came_ = 0;                      // bytes
+  TimePoint came_at_{};                         // when the last byte came, or the first request after a pause was made
+  std::deque<Piece> to_send_;                   // requested by the other end
   std::shared_ptr<std::vector<std::byte>> scratch_;  // buffer for pieces that are written and not received in place
-  std::jthread thread_;        // last: starts after all other members exist
+  std::jthread thread_;                              // last: starts after all other members exist
 };
 
 }  // namespace pounce::bulk

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+
 #include <utility>
 
 #include "base/check.h"

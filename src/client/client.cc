@@ -1,9 +1,10 @@
 #include "client/client.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <pthread.h>
 #include <string>
 #include <utility>
 
@@ -14,13 +15,40 @@ namespace pounce::client {
 namespace {
 
 // "CONDA_*": every longer name of letters, digits and _ that begins so.
-constexpr std::array<std::string_view, 34> kTravels = {
-    "PATH", "LD_LIBRARY_PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ",                     // the user's
-    "LANG", "LANGUAGE", "LC_*",                                                                        // language
-    "PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONHASHSEED", "VIRTUAL_ENV", "CONDA_*",                      // Python's
-    "MODULEPATH", "MODULESHOME", "LOADEDMODULES", "_LMFILES_", "LMOD_*",                               // modules loaded
-    "OMP_*", "MKL_*", "OPENBLAS_NUM_THREADS", "NUMEXPR_*", "VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS",  // threads
-    "CUDA_HOME", "CUDA_PATH", "XDG_CACHE_HOME", "HF_HOME", "TORCH_HOME", "MPLBACKEND", "MPLCONFIGDIR"};   // libraries
+constexpr std::array<std::string_view, 34> kTravels = {"PATH",
+                                                       "LD_LIBRARY_PATH",
+                                                       "HOME",
+                                                       "USER",
+                                                       "LOGNAME",
+                                                       "SHELL",
+                                                       "TMPDIR",
+                                                       "TZ",  // the user's
+                                                       "LANG",
+                                                       "LANGUAGE",
+                                                       "LC_*",  // language
+                                                       "PYTHONPATH",
+                                                       "PYTHONUNBUFFERED",
+                                                       "PYTHONHASHSEED",
+                                                       "VIRTUAL_ENV",
+                                                       "CONDA_*",  // Python's
+                                                       "MODULEPATH",
+                                                       "MODULESHOME",
+                                                       "LOADEDMODULES",
+                                                       "_LMFILES_",
+                                                       "LMOD_*",  // modules loaded
+                                                       "OMP_*",
+                                                       "MKL_*",
+                                                       "OPENBLAS_NUM_THREADS",
+                                                       "NUMEXPR_*",
+                                                       "VECLIB_MAXIMUM_THREADS",
+                                                       "BLIS_NUM_THREADS",  // threads
+                                                       "CUDA_HOME",
+                                                       "CUDA_PATH",
+                                                       "XDG_CACHE_HOME",
+                                                       "HF_HOME",
+                                                       "TORCH_HOME",
+                                                       "MPLBACKEND",
+                                                       "MPLCONFIGDIR"};  // libraries
 
 bool word(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
@@ -119,7 +147,8 @@ void Client::close() {
   if (parts_->born != forks || parts_->closed.exchange(true)) return;
   const TimePoint closed = Clock::now();
   parts_->leader_token.hold([&] { parts_->engine.close(); });
-  parts_->leader_token.pump_until([&] { return parts_->engine.closed_for_good(closed); }, closed + kFarewell, [] { return false; });
+  parts_->leader_token.pump_until([&] { return parts_->engine.closed_for_good(closed); }, closed + kFarewell,
+                                  [] { return false; });
   parts_->news.close();
 }
 

@@ -23,8 +23,8 @@ class Client {
   explicit Client(Setup setup);
   ~Client();  // closes
 
-  // What act(engine) returns. It runs alone with the engine, and waits for a turn that is under way. kForked, kClosed: it
-  // did not run, since the client cannot be used.
+  // What act(engine) returns. It runs alone with the engine, and waits for a turn that is under way. kForked, kClosed:
+  // it did not run, since the client cannot be used.
   template <class Act>
   auto with_engine(Act act);
 

@@ -34,8 +34,12 @@ Result<protocol::EndpointFile> ensure_daemon() {
 
 client::Setup setup_of(const Client::Options& options) {
   client::Setup setup;
-  setup.session = {random_id<SessionId>(),    static_cast<std::uint32_t>(::getpid()), host_name(),
-                   std::filesystem::current_path().string(), options.interpreter,      client::travelling(environ)};
+  setup.session = {random_id<SessionId>(),
+                   static_cast<std::uint32_t>(::getpid()),
+                   host_name(),
+                   std::filesystem::current_path().string(),
+                   options.interpreter,
+                   client::travelling(environ)};
   setup.attach.session = setup.session.session;
   setup.attach.pounce = kVersion;
   return setup;
@@ -114,7 +118,9 @@ Result<Client> Client::start(Options options) {
   const auto endpoint = ensure_daemon();
   if (!endpoint) return failure(endpoint.error());
   Client client(std::make_shared<Impl>(options));
-  if (auto set = client.impl_->engine.with_engine([&](client::Engine& engine) { return engine.set_daemon(*endpoint); }); !set) return failure(std::move(set.error()));
+  if (auto set = client.impl_->engine.with_engine([&](client::Engine& engine) { return engine.set_daemon(*endpoint); });
+      !set)
+    return failure(std::move(set.error()));
   return client;
 }
 
@@ -129,11 +135,15 @@ Result<Command> Client::command(const std::vector<std::string>& argv, const Reso
   call.payload = {client::own_buffer({})};
   call.submitted_ns = Clock::now().time_since_epoch().count();
   impl_->commands.push_back({call.task, {}, std::nullopt});
-  if (auto submitted = impl_->engine.with_engine([&](client::Engine& engine) { return engine.submit(std::move(call)); }); !submitted) return failure(std::move(submitted.error()));
+  if (auto submitted =
+          impl_->engine.with_engine([&](client::Engine& engine) { return engine.submit(std::move(call)); });
+      !submitted)
+    return failure(std::move(submitted.error()));
   return Command(impl_, impl_->commands.size() - 1);
 }
 
-Command::Command(std::shared_ptr<Client::Impl> client, std::size_t number) : client_(std::move(client)), number_(number) {}
+Command::Command(std::shared_ptr<Client::Impl> client, std::size_t number)
+    : client_(std::move(client)), number_(number) {}
 
 Result<int> Command::wait(std::chrono::milliseconds timeout) { return client_->wait(number_, Clock::now() + timeout); }
 
@@ -144,7 +154,8 @@ std::string Command::output() const {
 
 void Command::cancel() {
   // A client that was closed has ended it already.
-  static_cast<void>(client_->engine.with_engine([&](client::Engine& engine) { engine.cancel(client_->commands[number_].task, kGrace, false); }));
+  static_cast<void>(client_->engine.with_engine(
+      [&](client::Engine& engine) { engine.cancel(client_->commands[number_].task, kGrace, false); }));
 }
 
 }  // namespace pounce

@@ -76,7 +76,8 @@ void Engine::wait(int wake_fd, TimePoint until) {
 }
 
 bool Engine::changed(int fd) const {
-  return fd >= 0 && std::ranges::any_of(polled_, [fd](const pollfd& item) { return item.fd == fd && item.revents != 0; });
+  return fd >= 0 &&
+         std::ranges::any_of(polled_, [fd](const pollfd& item) { return item.fd == fd && item.revents != 0; });
 }
 
 TimePoint Engine::next_deadline() const {
@@ -124,7 +125,8 @@ Result<void> Engine::set_daemon(const protocol::EndpointFile& endpoint) {
   awaits_daemon_ = false;
   const auto address = control::address_of(endpoint, control::Reach::kThisMachine);
   if (!address)
-    return failure(ErrorCode::kDaemonUnavailable, "pounced's endpoint file names no handshake endpoint on this machine.");
+    return failure(ErrorCode::kDaemonUnavailable,
+                   "pounced's endpoint file names no handshake endpoint on this machine.");
   daemon_.connect(*address, Clock::now());
   return {};
 }
@@ -137,9 +139,11 @@ void Engine::daemon_failed(const Error& error) {
 Result<void> Engine::submit(Call call) {
   if (call.objects.size() > protocol::kTaskObjects)
     return failure(Error{ErrorCode::kTooLarge,
-                         "The call has " + std::to_string(call.objects.size()) + " handles in its arguments, and one call takes " +
-                             std::to_string(protocol::kTaskObjects) + " at most.",
-                         "Scatter lists of values instead of single ones, or make several calls of it.", {}});
+                         "The call has " + std::to_string(call.objects.size()) +
+                             " handles in its arguments, and one call takes " + std::to_string(protocol::kTaskObjects) +
+                             " at most.",
+                         "Scatter lists of values instead of single ones, or make several calls of it.",
+                         {}});
   const TaskId task = call.task;
   const task::TaskSubmitted event{task, call.resources, call.retries, call.worker};
   for (const ObjectId& id : call.objects) objects_.hold(id);
@@ -287,19 +291,19 @@ void Engine::happened(const task::Event& event) {
 }
 
 void Engine::perform(const task::Action& action) {
-  std::visit(Overloaded{[&](const task::SendTask& order) { send_task(order); },
-                        [&](const task::Acknowledge& order) { acknowledge(order); },
-                        [&](const task::Deliver& order) { deliver(order.task); },
-                        [&](const task::Fail& order) { fail(order); },
-                        [&](const task::Connect& order) { connect(order); },
-                        [&](const task::Disconnect& order) { disconnect(order.place); },
-                        [&](const task::SendCancel& order) { send_cancel(order); },
-                        [&](const task::SendQuery& order) {
-                          if (WorkerLink* link = link_at(order.place)) link->query(order.tasks, !setup_.session.relays);
-                        },
-                        [&](const task::TellReach& order) { tell_reach(order); },
-                        [&](const task::SendDemand& order) { send_demand(order); }},
-             action);
+  std::visit(
+      Overloaded{[&](const task::SendTask& order) { send_task(order); },
+                 [&](const task::Acknowledge& order) { acknowledge(order); },
+                 [&](const task::Deliver& order) { deliver(order.task); },
+                 [&](const task::Fail& order) { fail(order); }, [&](const task::Connect& order) { connect(order); },
+                 [&](const task::Disconnect& order) { disconnect(order.place); },
+                 [&](const task::SendCancel& order) { send_cancel(order); },
+                 [&](const task::SendQuery& order) {
+                   if (WorkerLink* link = link_at(order.place)) link->query(order.tasks, !setup_.session.relays);
+                 },
+                 [&](const task::TellReach& order) { tell_reach(order); },
+                 [&](const task::SendDemand& order) { send_demand(order); }},
+      action);
 }
 
 void Engine::fail(const task::Fail& order) {

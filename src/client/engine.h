@@ -3,12 +3,13 @@
 // must know to the NewsQueue and never calls out. Thread: the leader token's holder.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <poll.h>
 #include <unordered_map>
 #include <vector>
 
@@ -79,7 +80,9 @@ class Engine final : public transport::Engine {
   std::vector<protocol::LeaseStatus> leases_of(const TaskId& task) const;  // all that serve its queue
   std::vector<protocol::LeaseStatus> leases() const { return cache_.all(); }
   // Sets the modules that later attached workers load ahead.
-  void set_modules(std::vector<std::string> needs, std::vector<std::string> imports) { needs_ = std::move(needs), imports_ = std::move(imports); }
+  void set_modules(std::vector<std::string> needs, std::vector<std::string> imports) {
+    needs_ = std::move(needs), imports_ = std::move(imports);
+  }
   std::optional<RequestId> request(const Resources& resources) const { return machine_.request_of(resources); }
 
   // Sends input to the code of a running task, which requested it; after the task's end, to the worker that showed
@@ -104,7 +107,7 @@ class Engine final : public transport::Engine {
   // Sends the question unless this connection to pounced has it already: `last_opening` is what the previous call
   // returned, at first 0. Returns the opening that has it; 0: there is none now, and the engine requests one.
   std::uint32_t ask(const protocol::Header& question, std::uint32_t last_opening);
-  void close();                           // ends every task; messages to pounced still have to be pumped out
+  void close();  // ends every task; messages to pounced still have to be pumped out
   bool closed_for_good(TimePoint since) const { return daemon_.down() || daemon_.seen_after(since); }
 
  private:
@@ -181,7 +184,8 @@ class Engine final : public transport::Engine {
   control::ControlConnection daemon_;
   LeaseCache cache_;
   Objects objects_;
-  ObjectRelay relay_{objects_, [this](const task::Place& place) { return link_at(place); }, [this](const ObjectId& id) { let_go(id); }};
+  ObjectRelay relay_{objects_, [this](const task::Place& place) { return link_at(place); },
+                     [this](const ObjectId& id) { let_go(id); }};
   std::map<task::Place, Grant> grants_;
   std::map<task::Place, Peer> peers_;
   std::vector<std::unique_ptr<WorkerLink>> retired_;  // closed after the loop that may be using them
@@ -191,8 +195,8 @@ class Engine final : public transport::Engine {
   std::vector<HeldEvent> held_events_;
   Duration read_to_the_end_{};
   std::vector<std::string> needs_, imports_;
-  OutcomeWhole* arriving_ = nullptr;                   // set while the core handles it
-  std::int64_t now_ns_ = 0;                            // of the submit() under way, else 0
+  OutcomeWhole* arriving_ = nullptr;  // set while the core handles it
+  std::int64_t now_ns_ = 0;           // of the submit() under way, else 0
   bool awaits_daemon_ = false, closed_ = false;
   std::atomic<bool> quiet_ = false;
   transport::Spin spin_;

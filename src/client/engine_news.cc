@@ -111,11 +111,11 @@ void Engine::on_message(const protocol::Header& header) {
     on_status(*status);
   } else if (const auto* down = std::get_if<protocol::WorkerDown>(&header)) {
     const task::Place place{down->lease, down->worker};
-    hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error), dead_key(down->error)}, kOvertaken, down->lease,
-              down->worker);
+    hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error), dead_key(down->error)},
+              kOvertaken, down->lease, down->worker);
   } else if (const auto* ended = std::get_if<protocol::LeaseEnded>(&header)) {
-    hold_back(task::LeaseLost{ended->request, ended->lease, ended->error}, std::max<Duration>(read_to_the_end_, kOvertaken), ended->lease,
-              std::nullopt);
+    hold_back(task::LeaseLost{ended->request, ended->lease, ended->error},
+              std::max<Duration>(read_to_the_end_, kOvertaken), ended->lease, std::nullopt);
     cache_.forget(ended->lease);
     news_.push(StatusChanged{ended->request});
     if (ended->error.context.contains("given_back")) news_.push(GivenBack{ended->request, ended->error.context});
@@ -146,7 +146,8 @@ void Engine::on_granted(const protocol::Granted& granted) {
 void Engine::on_status(const protocol::LeaseStatus& status) {
   cache_.update(status, steady_nanoseconds());
   news_.push(StatusChanged{status.request});
-  happened(task::RequestBound{status.request, status.cause.code == CauseCode::kStartRate || !status.wait.limit.what.empty()});
+  happened(task::RequestBound{status.request,
+                              status.cause.code == CauseCode::kStartRate || !status.wait.limit.what.empty()});
 }
 
 void Engine::hold_back(task::Event event, Duration most, const LeaseId& lease, std::optional<WorkerIndex> worker) {
@@ -200,8 +201,8 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     on_outcome(place, *outcome);
   } else if (auto* printed = std::get_if<TaskPrinted>(&event)) {
     if (printed->stream == "message") peer->second.shown = printed->task;
-    news_.push(Printed{printed->task, printed->stream == "stderr", std::move(printed->text), printed->stream == "message",
-                       std::move(printed->buffers)});
+    news_.push(Printed{printed->task, printed->stream == "stderr", std::move(printed->text),
+                       printed->stream == "message", std::move(printed->buffers)});
   } else if (const auto* started = std::get_if<protocol::Started>(&event)) {
     happened(task::TaskStarted{place, epoch, started->task});
   } else if (auto* leaving = std::get_if<protocol::Leaving>(&event)) {
@@ -221,7 +222,8 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     happened(task::WorkerSeen{place, epoch});
   } else if (const auto* have = std::get_if<protocol::Have>(&event)) {
     relay_.has(place, have->object);
-    if (WorkerLink* link = link_at(place); link != nullptr && objects_.find(have->object) == nullptr) drop_unneeded(place, *link);
+    if (WorkerLink* link = link_at(place); link != nullptr && objects_.find(have->object) == nullptr)
+      drop_unneeded(place, *link);
   } else if (const auto* answer = std::get_if<protocol::Serve>(&event)) {
     relay_.answered(place, *answer);
   } else if (const auto* not_fetched = std::get_if<protocol::NotFetched>(&event)) {
@@ -242,7 +244,8 @@ void Engine::on_object_refused(const task::Place& place, ObjectRefused& refused)
   refused.error.context.try_emplace("lease", place.lease.hex());
   std::vector<TaskId> sent;
   for (const auto& [task, one] : under_way_)
-    if (one.place == place && std::ranges::count(one.call.objects, refused.object) > 0 && machine_.state(task) != task::TaskState::kWaiting)
+    if (one.place == place && std::ranges::count(one.call.objects, refused.object) > 0 &&
+        machine_.state(task) != task::TaskState::kWaiting)
       sent.push_back(task);
   for (const TaskId& task : sent) happened(task::TaskUnsendable{task, refused.error});
 }
@@ -279,7 +282,8 @@ void Engine::deliver(const TaskId& task) {
   end(std::move(ended));
 }
 
-Timings Engine::timings_of(const UnderWay& under_way, const protocol::Outcome& outcome, std::int64_t received_ns) const {
+Timings Engine::timings_of(const UnderWay& under_way, const protocol::Outcome& outcome,
+                           std::int64_t received_ns) const {
   Timings timings;
   const auto peer = peers_.find(under_way.place);
   if (peer == peers_.end()) return timings;
@@ -294,7 +298,8 @@ Timings Engine::timings_of(const UnderWay& under_way, const protocol::Outcome& o
   const bool ran = outcome.run.run_start_ns != 0;  // else its arguments could not be unpickled there
   const std::int64_t run_start = ran ? outcome.run.run_start_ns : outcome.received_ns;
   const std::int64_t run_end = ran ? outcome.run.run_end_ns : run_start;
-  timings.send_ns = not_negative(clock.to_ours(outcome.received_ns) - sent) + not_negative(run_start - outcome.received_ns);
+  timings.send_ns =
+      not_negative(clock.to_ours(outcome.received_ns) - sent) + not_negative(run_start - outcome.received_ns);
   timings.run_ns = run_end - run_start;
   timings.receive_ns =
       not_negative(outcome.sent_ns - run_end) + not_negative(received_ns - clock.to_ours(outcome.sent_ns));

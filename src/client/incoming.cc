@@ -134,12 +134,16 @@ void Incoming::add(const protocol::Chunk& chunk, std::span<const std::byte> byte
 }
 
 bool Incoming::goes_on(protocol::Outcome header) {
-  if (!header.from || header.from->buffer != buffer_ || header.from->offset != offset_ || header.buffers != header_.buffers) return false;
+  if (!header.from || header.from->buffer != buffer_ || header.from->offset != offset_ ||
+      header.buffers != header_.buffers)
+    return false;
   header_ = std::move(header);
   return true;
 }
 
-protocol::Reached Incoming::reached() const { return {header_.task.hex(), static_cast<std::uint32_t>(buffer_), offset_, false}; }
+protocol::Reached Incoming::reached() const {
+  return {header_.task.hex(), static_cast<std::uint32_t>(buffer_), offset_, false};
+}
 
 std::vector<bulk::Target> Incoming::targets() const {
   std::vector<bulk::Target> targets;

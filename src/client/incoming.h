@@ -58,7 +58,7 @@ class Incoming {
   protocol::Outcome header_;
   Memory pickle_;
   std::vector<Memory> buffers_;
-  std::vector<Memory> chunked_;  // of pickle_ and buffers_, in the order of the chunks
+  std::vector<Memory> chunked_;         // of pickle_ and buffers_, in the order of the chunks
   std::shared_ptr<memory::View> kept_;  // of the memory of which the user has a private view
   std::vector<std::uint64_t> places_;   // in that memory
   std::size_t buffer_ = 0;

@@ -26,8 +26,8 @@ struct LinkAttached {
 };
 struct LinkLost {};
 struct LinkSilent {};  // it stands, but nothing has come for a while
-struct LinkSeen {};   // something came after a LinkSilent
-struct LinkRefused {  // for good: versions that do not match
+struct LinkSeen {};    // something came after a LinkSilent
+struct LinkRefused {   // for good: versions that do not match
   Error error;
 };
 struct ObjectRefused {  // only this one, for example for lack of memory
@@ -45,9 +45,9 @@ struct OutcomeWhole {
   TaskId task;
   std::int64_t received_ns = 0;
 };
-using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, LinkRefused, ObjectRefused, TaskPrinted, OutcomeWhole,
-                               protocol::Started, protocol::QueryIs, protocol::Leaving, protocol::Have, protocol::Serve,
-                               protocol::NotFetched>;
+using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, LinkRefused, ObjectRefused, TaskPrinted,
+                               OutcomeWhole, protocol::Started, protocol::QueryIs, protocol::Leaving, protocol::Have,
+                               protocol::Serve, protocol::NotFetched>;
 
 class IncomingOutcomes {
  public:

@@ -34,18 +34,22 @@ bool ObjectRelay::lies_on_device(const ObjectId& object) const {
   return known != nullptr && !known->device.empty();
 }
 
-void ObjectRelay::not_fetched(const task::Place& place, const ObjectId& object) { act(broadcast_.failed(object, place)); }
+void ObjectRelay::not_fetched(const task::Place& place, const ObjectId& object) {
+  act(broadcast_.failed(object, place));
+}
 
 void ObjectRelay::answered(const task::Place& source, const protocol::Serve& answer) {
   const auto found = std::ranges::find_if(arranged_, [&](const auto& entry) {
-    return entry.second.fetch.from == source && entry.first.first == answer.object && name_of(entry.first.second) == answer.to;
+    return entry.second.fetch.from == source && entry.first.first == answer.object &&
+           name_of(entry.first.second) == answer.to;
   });
   if (found == arranged_.end()) return;  // the reader is gone
   const auto [fetch, keys] = std::move(arranged_.extract(found).mapped());
   WorkerLink* const giver = link_at_(source);
   WorkerLink* const reader = link_at_(fetch.to);
   const Object* const object = objects_.find(fetch.object);
-  if (answer.over || giver == nullptr || giver->lane().endpoint().empty()) return act(broadcast_.failed(fetch.object, fetch.to));
+  if (answer.over || giver == nullptr || giver->lane().endpoint().empty())
+    return act(broadcast_.failed(fetch.object, fetch.to));
   if (reader != nullptr && object != nullptr) reader->fetch_from(giver->lane().endpoint(), keys, fetch.object, *object);
 }
 
@@ -75,10 +79,12 @@ void ObjectRelay::begin(const task::Broadcast::Fetch& fetch) {
 void ObjectRelay::arrange(const task::Broadcast::Fetch& fetch) {
   WorkerLink* const giver = link_at_(*fetch.from);
   WorkerLink* const reader = link_at_(fetch.to);
-  if (giver == nullptr || reader == nullptr || giver->lane().endpoint().empty()) return act(broadcast_.failed(fetch.object, fetch.to));
+  if (giver == nullptr || reader == nullptr || giver->lane().endpoint().empty())
+    return act(broadcast_.failed(fetch.object, fetch.to));
   const std::string keys = bulk::new_keys(std::min(giver->lane().most_streams(), reader->lane().most_streams()));
   arranged_[{fetch.object, fetch.to}] = {fetch, keys};
-  giver->send(protocol::Serve{fetch.object, name_of(fetch.to), false, fetch.from->lease == fetch.to.lease}, {own_buffer(keys)});
+  giver->send(protocol::Serve{fetch.object, name_of(fetch.to), false, fetch.from->lease == fetch.to.lease},
+              {own_buffer(keys)});
 }
 
 void ObjectRelay::end(const task::Broadcast::Fetch& fetch) {

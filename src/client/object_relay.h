@@ -20,7 +20,8 @@ class ObjectRelay {
   using LinkAt = std::function<WorkerLink*(const task::Place&)>;  // null: it is gone
   using LetGo = std::function<void(const ObjectId&)>;             // releases an object that the relay held
 
-  ObjectRelay(Objects& objects, LinkAt link_at, LetGo let_go) : objects_(objects), link_at_(std::move(link_at)), let_go_(std::move(let_go)) {}
+  ObjectRelay(Objects& objects, LinkAt link_at, LetGo let_go)
+      : objects_(objects), link_at_(std::move(link_at)), let_go_(std::move(let_go)) {}
 
   void see_to_wanted(const task::Place& place);  // after something was sent to it
   // Made there: the worker reports `has` when others can fetch it.

@@ -1,11 +1,12 @@
 #include "client/objects.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
-#include <sys/mman.h>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t kBorrowBytes = 4096;
 constexpr std::size_t kHugePageBytes = 2 * 1024 * 1024;
 
-std::mutex sharable_mutex;  // guards the next
+std::mutex sharable_mutex;                                         // guards the next
 std::map<const std::byte*, std::weak_ptr<memory::View>> sharable;  // by where they begin
 
 }  // namespace
@@ -30,8 +31,7 @@ Buffer own_buffer(std::string bytes) {
 
 transport::Frame to_frame(const Buffer& buffer, std::size_t offset, std::size_t size) {
   const auto part = buffer.bytes.subspan(offset, size);
-  if (size < kBorrowBytes)
-    return transport::Frame::copy({reinterpret_cast<const char*>(part.data()), part.size()});
+  if (size < kBorrowBytes) return transport::Frame::copy({reinterpret_cast<const char*>(part.data()), part.size()});
   return transport::Frame::borrow(part, [keep = buffer.keep]() mutable { keep.reset(); });
 }
 

@@ -55,7 +55,7 @@ ObjectId digest_object(const Buffer& pickle, std::span<const Buffer> buffers);
 struct Object {
   Buffer pickle;
   std::vector<Buffer> buffers;
-  std::string device{};  // the device of the worker for its buffers; empty: the worker's memory
+  std::string device{};    // the device of the worker for its buffers; empty: the worker's memory
   bool of_result = false;  // the result of the task of that name: no other data ever has this name
   // The copies for workers of this machine. The first worker's copy is its own; the next one's is kept for all later
   // ones.

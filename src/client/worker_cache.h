@@ -32,7 +32,7 @@ class HeldFunctions {
  private:
   struct Held {
     std::uint64_t bytes = 0;
-    std::uint32_t tasks = 0;       // that need it
+    std::uint32_t tasks = 0;        // that need it
     std::uint64_t unneeded_at = 0;  // its place in unneeded_, while no task does
   };
   std::unordered_map<FunctionId, Held> functions_;

@@ -6,8 +6,8 @@
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
 #include "transport/dealer_socket.h"
-#include "transport/local_channel.h"
 #include "transport/frame.h"
+#include "transport/local_channel.h"
 
 namespace pounce::client {
 namespace {
@@ -115,7 +115,9 @@ void WorkerLink::exchange(std::vector<LinkEvent>& events) {
 }
 
 // An object is being copied into memory of its own, step by step.
-bool WorkerLink::copies() const { return channel_ != nullptr && channel_->passes_memory() && outbox_.can_go() && !channel_->unsent(); }
+bool WorkerLink::copies() const {
+  return channel_ != nullptr && channel_->passes_memory() && outbox_.can_go() && !channel_->unsent();
+}
 
 void WorkerLink::settle_descriptors(bool stale) {
   const bool goes_on = channel_ != nullptr && (channel_->tells_changes_only() || copies());
@@ -180,7 +182,8 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
   auto messages = message.size() == 2 ? transport::unpack(message[1].text(), several->messages) : std::nullopt;
   if (!messages) return;
   for (transport::Message& one : *messages)
-    if (auto inner = protocol::decode(one.front().text(), protocol::kHeaderBytes)) take_one(std::move(*inner), std::move(one), events);
+    if (auto inner = protocol::decode(one.front().text(), protocol::kHeaderBytes))
+      take_one(std::move(*inner), std::move(one), events);
 }
 
 void WorkerLink::take_one(protocol::Header header, transport::Message message, std::vector<LinkEvent>& events) {
@@ -215,7 +218,8 @@ void WorkerLink::take_one(protocol::Header header, transport::Message message, s
   }
 }
 
-void WorkerLink::take_attached(protocol::Attached attached, const transport::Message& message, std::vector<LinkEvent>& events) {
+void WorkerLink::take_attached(protocol::Attached attached, const transport::Message& message,
+                               std::vector<LinkEvent>& events) {
   attached_by_ = TimePoint::max();
   if (!lane_.open(attached.bulk, message.size() == 2 ? message[1].text() : std::string_view())) go_without_lane();
   descriptors_.bulk = lane_.fd();
@@ -287,7 +291,8 @@ void WorkerLink::take_outcome(protocol::Outcome header, transport::Message messa
   if (fetched && !lane_.fetch(task, incoming_.of(task))) go_without_lane();
 }
 
-void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events) {
+void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Message& message,
+                            std::vector<LinkEvent>& events) {
   if (auto whole = incoming_.add(chunk, message)) events.emplace_back(std::move(*whole));
 }
 
@@ -308,7 +313,8 @@ void WorkerLink::offer(const ObjectId& id, const Object& object) {
   send(announcement.header, announcement.inline_payload());
 }
 
-void WorkerLink::fetch_from(const std::string& source, const std::string& keys, const ObjectId& id, const Object& object) {
+void WorkerLink::fetch_from(const std::string& source, const std::string& keys, const ObjectId& id,
+                            const Object& object) {
   if (!lane_.carries(id)) return;
   Announcement announcement(id, object);
   announcement.header.fetched = true;
@@ -319,7 +325,9 @@ void WorkerLink::fetch_from(const std::string& source, const std::string& keys, 
 }
 
 // Counts only while no outcome is awaited that the worker could offer on this lane.
-TimePoint WorkerLink::lane_unused_at() const { return attached() && unanswered_ == 0 && outbox_.empty() ? lane_.unused_at() : TimePoint::max(); }
+TimePoint WorkerLink::lane_unused_at() const {
+  return attached() && unanswered_ == 0 && outbox_.empty() ? lane_.unused_at() : TimePoint::max();
+}
 
 // Attaching again on the present connection requests new keys, which are good once. The worker forgets its functions
 // then.
@@ -423,6 +431,8 @@ void WorkerLink::flush(Outbox::Pace pace) {
   settle_descriptors(true);
 }
 
-TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_, attached_by_, lane_unused_at()}); }
+TimePoint WorkerLink::next_deadline() const {
+  return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_, attached_by_, lane_unused_at()});
+}
 
 }  // namespace pounce::client

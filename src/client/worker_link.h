@@ -136,14 +136,14 @@ class WorkerLink {
   int clock_questions_ = 0;
   std::vector<TaskId> to_acknowledge_, to_keep_;
   TimePoint beat_due_ = TimePoint::max(), reopen_at_ = TimePoint::max(), acknowledge_at_ = TimePoint::max();
-  TimePoint silent_at_ = TimePoint::max();  // unless something comes before
+  TimePoint silent_at_ = TimePoint::max();    // unless something comes before
   TimePoint attached_by_ = TimePoint::max();  // else another connection is tried
   bool silent_ = false;
   bool has_devices_ = false;
   bool gathers_ = false;  // small messages wait in the channel for the next turn
   std::chrono::milliseconds reopen_pause_{5};
   std::uint32_t unanswered_ = 0;  // tasks sent on this connection whose outcomes have not come
-  int local_attempts_ = 0;  // since a local connection last stood for a while
+  int local_attempts_ = 0;        // since a local connection last stood for a while
   TimePoint attached_at_ = TimePoint::max();
 };
 

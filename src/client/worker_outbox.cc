@@ -38,7 +38,9 @@ ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const p
     : object_(id, object), copy_(object.copies.under_way.lock()) {
   if (!copy_) object.copies.under_way = copy_ = std::make_shared<std::optional<memory::Packing>>();
   if (std::exchange(object.copies.has_been_sent, true)) object.copies.kept = copy_;
-  if (reached == nullptr || reached->buffer >= object_.parts.size() || reached->offset > object_.header.buffers[reached->buffer]) return;
+  if (reached == nullptr || reached->buffer >= object_.parts.size() ||
+      reached->offset > object_.header.buffers[reached->buffer])
+    return;
   announced_ = true;
   part_ = reached->buffer;
   offset_ = reached->offset;
@@ -82,7 +84,8 @@ bool ObjectTransfer::send_memory(transport::Channel& channel) {
 bool ObjectTransfer::send_in_place(transport::Channel& channel) {
   const auto& view = object_.parts.front().view;
   std::vector<std::uint64_t> places;
-  for (const Buffer& part : object_.parts) places.push_back(static_cast<std::uint64_t>(part.bytes.data() - view->bytes().data()));
+  for (const Buffer& part : object_.parts)
+    places.push_back(static_cast<std::uint64_t>(part.bytes.data() - view->bytes().data()));
   return send_block(channel, std::move(places), view->block());
 }
 
@@ -93,7 +96,8 @@ bool ObjectTransfer::send_packed(transport::Channel& channel) {
   return send_block(channel, packing.places(), packing.block());
 }
 
-bool ObjectTransfer::send_block(transport::Channel& channel, std::vector<std::uint64_t> places, std::shared_ptr<memory::MemoryBlock> block) {
+bool ObjectTransfer::send_block(transport::Channel& channel, std::vector<std::uint64_t> places,
+                                std::shared_ptr<memory::MemoryBlock> block) {
   object_.header.places = std::move(places);
   transport::Message message = to_message(object_.header, object_.inline_payload());
   message.push_back(transport::Frame::share(std::move(block)));
@@ -110,7 +114,8 @@ bool ObjectTransfer::send_chunks(transport::Channel& channel) {
     const Buffer& buffer = object_.parts[part_];
     const std::size_t size = std::min(protocol::kChunkBytes, buffer.bytes.size() - offset_);
     transport::Message message;
-    message.push_back(transport::Frame::copy(protocol::encode(protocol::Chunk{object_.header.object.hex(), part_, offset_})));
+    message.push_back(
+        transport::Frame::copy(protocol::encode(protocol::Chunk{object_.header.object.hex(), part_, offset_})));
     message.push_back(to_frame(buffer, offset_, size));
     if (channel.send(message) != Sent::kYes) return false;
     offset_ += size;
@@ -153,7 +158,8 @@ void Outbox::post_behind_bulk(TaskMessages task) {
   for (transport::Message& message : task.messages) small_.push_back(std::move(message));
 }
 
-void Outbox::post_when_there(std::vector<ObjectId> objects, const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload) {
+void Outbox::post_when_there(std::vector<ObjectId> objects, const TaskId& task, const protocol::Header& header,
+                             const std::vector<Buffer>& payload) {
   Waiting& waiting = waiting_.emplace_back(Waiting{std::move(objects), {task, {}}});
   waiting.task.messages.push_back(to_message(header, payload));
 }
@@ -182,7 +188,8 @@ bool Outbox::post_behind_task(const TaskId& task, const protocol::Header& header
   for (Waiting& one : waiting_)
     if (one.task.task == task) found = &one.task;
   for (Bulk& one : bulk_)
-    if (auto* messages = std::get_if<TaskMessages>(&one); messages != nullptr && messages->task == task) found = messages;
+    if (auto* messages = std::get_if<TaskMessages>(&one); messages != nullptr && messages->task == task)
+      found = messages;
   if (found != nullptr) found->messages.push_back(to_message(header, {}));
   return found != nullptr;
 }
@@ -215,7 +222,8 @@ void Outbox::send_all(transport::Channel& channel) {
     if (!send_small(channel)) return;
   while (!bulk_.empty()) {
     auto* object = std::get_if<ObjectTransfer>(&bulk_.front());
-    if (object != nullptr ? !send_object(*object, channel) : !send_task(std::get<TaskMessages>(bulk_.front()), channel)) return;
+    if (object != nullptr ? !send_object(*object, channel) : !send_task(std::get<TaskMessages>(bulk_.front()), channel))
+      return;
     bulk_.pop_front();
   }
 }

@@ -49,7 +49,8 @@ class ObjectTransfer {
   bool send_memory(transport::Channel& channel);
   bool send_in_place(transport::Channel& channel);
   bool send_packed(transport::Channel& channel);
-  bool send_block(transport::Channel& channel, std::vector<std::uint64_t> places, std::shared_ptr<memory::MemoryBlock> block);
+  bool send_block(transport::Channel& channel, std::vector<std::uint64_t> places,
+                  std::shared_ptr<memory::MemoryBlock> block);
   bool send_chunks(transport::Channel& channel);
   bool skip_to_next();  // false: all sent
 
@@ -66,7 +67,8 @@ class Outbox {
   // Behind everything in the bulk lane.
   void post_after_bulk(const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload = {});
   // Sends it when these objects have arrived; until then it delays no other message.
-  void post_when_there(std::vector<ObjectId> objects, const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void post_when_there(std::vector<ObjectId> objects, const TaskId& task, const protocol::Header& header,
+                       const std::vector<Buffer>& payload = {});
   // Puts it directly behind this task's message, if that waits here for data. False: it does not.
   bool post_behind_task(const TaskId& task, const protocol::Header& header);
   void post_first(const protocol::Header& header);

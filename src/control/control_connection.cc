@@ -12,7 +12,8 @@ namespace pounce::control {
 
 std::string endpoint_within(Reach reach, const std::vector<std::string>& endpoints) {
   const char* const scheme = reach == Reach::kThisMachine ? "ipc://" : "tcp://";
-  const auto found = std::ranges::find_if(endpoints, [scheme](const std::string& at) { return at.starts_with(scheme); });
+  const auto found =
+      std::ranges::find_if(endpoints, [scheme](const std::string& at) { return at.starts_with(scheme); });
   return found == endpoints.end() ? std::string() : *found;
 }
 

@@ -18,12 +18,13 @@ constexpr Transition again{kProving, Step::kProve}, over{kDown, Step::kHangUp};
 constexpr Transition at(Stage stage) { return {stage, Step::kNothing}; }  // late, or twice: nothing changes
 
 constexpr std::array<std::array<Transition, kSignals>, kStages> kTable = {{
-    //  kStart  kProved                    kConnected                kWelcome                   kRefused       kLost       kTimeUp
-    {{  again,  at(kDown),                 at(kDown),                at(kDown),                 at(kDown),     at(kDown),  at(kDown)    }},
-    {{  again,  {kGreeting, Step::kGreet}, at(kProving),             at(kProving),              at(kProving),  over,       at(kProving) }},
-    {{  again,  at(kGreeting),             at(kGreeting),            {kEntering, Step::kEnter}, over,          over,       over         }},
-    {{  again,  at(kEntering),             {kOpen, Step::kAnnounce}, at(kEntering),             over,          over,       over         }},
-    {{  again,  at(kOpen),                 at(kOpen),                at(kOpen),                 at(kOpen),     over,       over         }},
+    //  kStart  kProved                    kConnected                kWelcome                   kRefused       kLost
+    //  kTimeUp
+    {{again, at(kDown), at(kDown), at(kDown), at(kDown), at(kDown), at(kDown)}},
+    {{again, {kGreeting, Step::kGreet}, at(kProving), at(kProving), at(kProving), over, at(kProving)}},
+    {{again, at(kGreeting), at(kGreeting), {kEntering, Step::kEnter}, over, over, over}},
+    {{again, at(kEntering), {kOpen, Step::kAnnounce}, at(kEntering), over, over, over}},
+    {{again, at(kOpen), at(kOpen), at(kOpen), at(kOpen), over, over}},
 }};
 
 }  // namespace

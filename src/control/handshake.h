@@ -24,7 +24,7 @@ enum class Signal : std::uint8_t {
   kConnected,  // the connection under way stands
   kWelcome,
   kRefused,
-  kLost,       // the connection, or the means to make one; no proof could be made
+  kLost,  // the connection, or the means to make one; no proof could be made
   kTimeUp
 };
 

@@ -1,8 +1,9 @@
 #include "device/device.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdio>
-#include <sys/mman.h>
 #include <system_error>
 #include <utility>
 #include <vector>

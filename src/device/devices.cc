@@ -21,7 +21,8 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
 Result<DeviceName> DeviceName::parse(std::string_view word) {
   const std::size_t colon = word.find(':');
   const std::string_view kind = word.substr(0, colon);
-  const auto number = colon == std::string_view::npos ? std::optional(std::uint32_t{0}) : number_of(word.substr(colon + 1));
+  const auto number =
+      colon == std::string_view::npos ? std::optional(std::uint32_t{0}) : number_of(word.substr(colon + 1));
   if (number && kind == kCuda) return DeviceName{Kind::kCuda, Ordinal{*number}};
   if (number && kind == kHost) return DeviceName{Kind::kHost, Ordinal{*number}};
   return failure(ErrorCode::kBadRequest, "there is no device \"" + std::string(word) + "\"",

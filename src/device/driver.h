@@ -34,7 +34,7 @@ struct DeviceFacts {
 };
 
 using Ordinal = Number<struct OrdinalTag, std::uint32_t>;  // of a visible device, from 0
-using Mark = Number<struct MarkTag, std::uint64_t>;  // a copy, numbered from 1 in the order of starting; 0: none
+using Mark = Number<struct MarkTag, std::uint64_t>;        // a copy, numbered from 1 in the order of starting; 0: none
 using Rank = Number<struct RankTag, std::uint32_t>;
 using GroupId = HexId<struct GroupTag, 128>;  // one rank makes it and gives it to all
 

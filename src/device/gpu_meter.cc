@@ -1,13 +1,14 @@
 #include "device/gpu_meter.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <sstream>
-#include <sys/eventfd.h>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 
 #include "base/unique_fd.h"
 #include "device/nvml.h"
@@ -123,7 +124,8 @@ struct GpuMeter::Shared {
     changed.notify_all();
   }
 
-  void look_after(Nvml& nvml, const std::vector<Nvml::Device>& devices, const std::vector<std::string>& names, std::chrono::milliseconds between) {
+  void look_after(Nvml& nvml, const std::vector<Nvml::Device>& devices, const std::vector<std::string>& names,
+                  std::chrono::milliseconds between) {
     const auto told = nvml.facts(devices);
     const auto direct = gpu_direct_storage();
     std::unique_lock held(lock);
@@ -136,13 +138,15 @@ struct GpuMeter::Shared {
       for (const Nvml::Device device : devices) looks.push_back(nvml.look(device));
       const auto health = nvml.health(devices);
       std::optional<Uuids> uuids;
-      if (pending) uuids = Uuids{nvml.uuids(devices), nvml.uuids(pending->visible ? nvml.devices(*pending->visible) : nvml.all())};
+      if (pending)
+        uuids = Uuids{nvml.uuids(devices), nvml.uuids(pending->visible ? nvml.devices(*pending->visible) : nvml.all())};
       held.lock();
       for (const Nvml::Look& look : looks) add(look);
       for (std::size_t i = 0; i < health.size(); ++i) note(facts->at(i).uuid, names[i], health[i]);
       if (pending) say(std::move(uuids));
       changed.wait_for(held, std::min(between, kAfterChange), [this] { return over || question; });
-      changed.wait_for(held, between - std::min(between, kAfterChange), [this] { return over || wants_look || question; });
+      changed.wait_for(held, between - std::min(between, kAfterChange),
+                       [this] { return over || wants_look || question; });
     }
   }
 };

@@ -25,11 +25,12 @@ enum class GpuDirectStorage : std::uint8_t {
 };
 std::string word(GpuDirectStorage kind);
 
-GpuDirectStorage gpu_direct_storage(const std::string& module = "/proc/driver/nvidia-fs", const std::string& library = "libcufile.so.0");
+GpuDirectStorage gpu_direct_storage(const std::string& module = "/proc/driver/nvidia-fs",
+                                    const std::string& library = "libcufile.so.0");
 
 struct GpuUse {
-  std::int32_t percent = -1;  // share of the time with a task in which they computed, the mean of all; -1: not known
-  std::uint64_t memory_mib = 0;       // the largest value of one GPU at any look
+  std::int32_t percent = -1;     // share of the time with a task in which they computed, the mean of all; -1: not known
+  std::uint64_t memory_mib = 0;  // the largest value of one GPU at any look
   std::uint64_t memory_total_mib = 0;  // of the largest GPU; 0: not known
 };
 

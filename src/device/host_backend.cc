@@ -1,5 +1,3 @@
-#include "device/driver.h"
-
 #include <unistd.h>
 
 #include <cstring>
@@ -7,6 +5,7 @@
 #include <new>
 
 #include "base/random_id.h"
+#include "device/driver.h"
 #include "device/host_group.h"
 
 namespace pounce::device {

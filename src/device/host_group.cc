@@ -1,11 +1,12 @@
 #include "device/host_group.h"
 
-#include <algorithm>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "base/unique_fd.h"
 
@@ -17,20 +18,25 @@ std::size_t size_for(std::uint32_t ranks) { return sizeof(HostMeeting::Shared) +
 std::string path_of(const GroupId& id) { return "/dev/shm/pounce-group-" + id.hex().substr(0, 32); }
 
 Error cannot_meet(const std::string& why) {
-  return {ErrorCode::kDeviceFailed, "the ranks of this group cannot meet in this machine's memory: " + why,
-          "Host devices need /dev/shm; a group of GPUs does not.", {}};
+  return {ErrorCode::kDeviceFailed,
+          "the ranks of this group cannot meet in this machine's memory: " + why,
+          "Host devices need /dev/shm; a group of GPUs does not.",
+          {}};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<HostMeeting>> HostMeeting::open(const GroupId& id, std::uint32_t ranks) {
-  if (ranks > kMostRanks) return failure(ErrorCode::kBadRequest, "a group of host devices has at most " + std::to_string(kMostRanks) + " ranks");
+  if (ranks > kMostRanks)
+    return failure(ErrorCode::kBadRequest,
+                   "a group of host devices has at most " + std::to_string(kMostRanks) + " ranks");
   const std::string path = path_of(id);
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0) return failure(cannot_meet(std::strerror(errno)));
   if (facts.st_uid != ::geteuid()) return failure(cannot_meet(path + " is another user's"));
-  if (::ftruncate(file.get(), static_cast<off_t>(size_for(ranks))) != 0) return failure(cannot_meet(std::strerror(errno)));
+  if (::ftruncate(file.get(), static_cast<off_t>(size_for(ranks))) != 0)
+    return failure(cannot_meet(std::strerror(errno)));
   void* mapped = ::mmap(nullptr, size_for(ranks), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapped == MAP_FAILED) return failure(cannot_meet(std::strerror(errno)));
   return std::unique_ptr<HostMeeting>(new HostMeeting(path, static_cast<Shared*>(mapped), ranks));

@@ -41,11 +41,12 @@ class HostMeeting {
 
   Shared& shared() const { return *shared_; }
   std::span<Seat> seats() const { return {shared_->seats, ranks_}; }
-  void all_are_here();                     // removes the file, so that no other rank can open it
+  void all_are_here();                   // removes the file, so that no other rank can open it
   void is_anothers() { path_.clear(); }  // this process is not a member: the file stays
 
  private:
-  HostMeeting(std::string path, Shared* shared, std::uint32_t ranks) : path_(std::move(path)), shared_(shared), ranks_(ranks) {}
+  HostMeeting(std::string path, Shared* shared, std::uint32_t ranks)
+      : path_(std::move(path)), shared_(shared), ranks_(ranks) {}
 
   std::string path_;  // empty: the file is removed
   Shared* shared_;

@@ -86,12 +86,7 @@ class NcclGroup final : public Group {
 
  private:
   // NCCL works on a call; a kernel is on the stream; nothing goes on; all ranks leave.
-  enum class State {
-    kPending,
-    kOnDevice,
-    kIdle,
-    kLeaving
-  };
+  enum class State { kPending, kOnDevice, kIdle, kLeaving };
 
   NcclGroup(std::shared_ptr<const CudaRuntime> cuda, std::shared_ptr<const Nccl> nccl)
       : cuda_(std::move(cuda)), nccl_(std::move(nccl)) {}

@@ -166,7 +166,8 @@ std::vector<Nvml::Device> Nvml::devices(const std::string& visible, std::vector<
 
 std::vector<Nvml::Device> Nvml::all() const {
   std::vector<Device> devices;
-  for (Device device = nullptr; calls_->by_index(static_cast<unsigned>(devices.size()), &device) == nvml::kSuccess;) devices.push_back(device);
+  for (Device device = nullptr; calls_->by_index(static_cast<unsigned>(devices.size()), &device) == nvml::kSuccess;)
+    devices.push_back(device);
   return devices;
 }
 

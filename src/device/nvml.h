@@ -48,7 +48,7 @@ class Nvml {
   // The GPUs of CUDA_VISIBLE_DEVICES ("0,2", "GPU-…" or "MIG-…") that the driver knows. `lost`, if given, gets those
   // that it knows and can no longer reach.
   std::vector<Device> devices(const std::string& visible, std::vector<std::string>* lost = nullptr) const;
-  std::vector<Device> all() const;  // all that this process may see
+  std::vector<Device> all() const;                                           // all that this process may see
   std::vector<std::string> uuids(const std::vector<Device>& devices) const;  // empty where the driver does not tell
   Look look(Device device) const;
   std::vector<DeviceFacts> facts(const std::vector<Device>& devices) const;  // about each, and how they are linked

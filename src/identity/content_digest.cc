@@ -21,7 +21,9 @@ ContentDigest bytes_of(XXH128_hash_t hash) {
 
 }  // namespace
 
-ContentDigest content_digest(std::span<const std::byte> bytes) { return bytes_of(XXH3_128bits(bytes.data(), bytes.size())); }
+ContentDigest content_digest(std::span<const std::byte> bytes) {
+  return bytes_of(XXH3_128bits(bytes.data(), bytes.size()));
+}
 
 ContentDigest content_digest(const std::vector<std::span<const std::byte>>& parts) {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);

@@ -1,12 +1,13 @@
 // The MUNGE side of proof.h; the only user of libmunge.
 
-#include <cstdlib>
 #include <dlfcn.h>
-#include <filesystem>
-#include <memory>
 #include <munge.h>
 #include <sodium.h>
 #include <sys/types.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
 
 #include "identity/proof.h"
 
@@ -41,7 +42,8 @@ munge_err_t with_attempts(const Call& call) {
 
 // True for a credential that munged vouches for, however old.
 bool is_genuine(munge_err_t code) {
-  return code == EMUNGE_SUCCESS || code == EMUNGE_CRED_EXPIRED || code == EMUNGE_CRED_REWOUND || code == EMUNGE_CRED_REPLAYED;
+  return code == EMUNGE_SUCCESS || code == EMUNGE_CRED_EXPIRED || code == EMUNGE_CRED_REWOUND ||
+         code == EMUNGE_CRED_REPLAYED;
 }
 
 Result<std::string> encode(const std::string& payload, const std::string& munge_socket, unsigned uid) {
@@ -49,9 +51,8 @@ Result<std::string> encode(const std::string& payload, const std::string& munge_
   if (!context) return failure(ErrorCode::kInternal, "no memory for a munge context");
   ::munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, static_cast<uid_t>(uid));
   char* credential = nullptr;
-  const munge_err_t code = with_attempts([&] {
-    return ::munge_encode(&credential, context.get(), payload.data(), static_cast<int>(payload.size()));
-  });
+  const munge_err_t code = with_attempts(
+      [&] { return ::munge_encode(&credential, context.get(), payload.data(), static_cast<int>(payload.size())); });
   const std::unique_ptr<char, decltype(&::free)> owned(credential, ::free);
   if (code != EMUNGE_SUCCESS)
     return failure(ErrorCode::kNotAuthenticated, "munge gave no credential: " + reason(context, code),
@@ -102,9 +103,7 @@ Result<void> verify_munge_seal(std::string_view statement, std::string_view seal
   return decode(seal_bytes(statement), seal, munge_socket, uid, is_genuine);
 }
 
-bool munge_available(const std::string& munge_socket) {
-  return munge_proof(Claim{}, munge_socket, 0).has_value();
-}
+bool munge_available(const std::string& munge_socket) { return munge_proof(Claim{}, munge_socket, 0).has_value(); }
 
 std::string library_version() { return ::sodium_version_string(); }
 

@@ -3,13 +3,14 @@
 
 #include "identity/proof.h"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 
 #include "base/check.h"
 #include "base/unique_fd.h"
@@ -91,7 +92,7 @@ tl::unexpected<Error> trouble(const std::string& path, const std::string& what) 
 Result<UniqueFd> open_folder(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   UniqueFd fd(::open(folder.c_str(), O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_RDONLY));
-  struct stat facts {};
+  struct stat facts{};
   if (!fd || ::fstat(fd.get(), &facts) != 0) return trouble(path, "has no folder");
   if (facts.st_uid != ::geteuid() || (facts.st_mode & 07777) != 0700)
     return trouble(path, "lies in a folder that is not this user's alone (mode 0700)");
@@ -105,8 +106,9 @@ Result<SecretKey> read_key_file(const std::string& path) {
   if (!folder) return failure(folder.error());
   const std::string name = std::filesystem::path(path).filename();
   const UniqueFd fd(::openat(folder->get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat facts {};
-  if (!fd || ::fstat(fd.get(), &facts) != 0) return trouble(path, std::string("cannot be read: ") + std::strerror(errno));
+  struct stat facts{};
+  if (!fd || ::fstat(fd.get(), &facts) != 0)
+    return trouble(path, std::string("cannot be read: ") + std::strerror(errno));
   if (facts.st_uid != ::geteuid() || (facts.st_mode & 07777) != 0600 || !S_ISREG(facts.st_mode))
     return trouble(path, "is not this user's alone (mode 0600)");
   SecretKey key;
@@ -158,8 +160,8 @@ std::string key_seal(std::string_view statement, const SecretKey& key) {
 bool is_key_seal(std::string_view statement, std::string_view seal, const SecretKey& key) {
   std::string tag(crypto_auth_BYTES, '\0');
   std::size_t size = 0;
-  const int unread = ::sodium_hex2bin(reinterpret_cast<unsigned char*>(tag.data()), tag.size(), seal.data(), seal.size(),
-                                      nullptr, &size, nullptr);
+  const int unread = ::sodium_hex2bin(reinterpret_cast<unsigned char*>(tag.data()), tag.size(), seal.data(),
+                                      seal.size(), nullptr, &size, nullptr);
   return unread == 0 && size == tag.size() && is_tag_of(seal_bytes(statement), tag, key);
 }
 

@@ -38,7 +38,8 @@ struct Claim {
 // (normally geteuid()).
 Result<std::string> munge_proof(const Claim& claim, const std::string& munge_socket, unsigned uid);
 // ok only if the credential was made by `uid`, for exactly this claim, and was never decoded here before.
-Result<void> verify_munge_proof(const Claim& claim, std::string_view proof, const std::string& munge_socket, unsigned uid);
+Result<void> verify_munge_proof(const Claim& claim, std::string_view proof, const std::string& munge_socket,
+                                unsigned uid);
 bool munge_available(const std::string& munge_socket);
 
 // DIR/FILE with 32 random bytes, dir exactly 0700 and ours, file 0600. A good existing file stays: with it a new
@@ -53,7 +54,8 @@ Result<void> verify_key_file_proof(const Claim& claim, std::string_view proof, c
 // Workers that knew another key read it, at any time and many of them: an old seal that was read before stays valid.
 // The seal under the statement is printable and one line.
 Result<std::string> munge_seal(std::string_view statement, const std::string& munge_socket, unsigned uid);
-Result<void> verify_munge_seal(std::string_view statement, std::string_view seal, const std::string& munge_socket, unsigned uid);
+Result<void> verify_munge_seal(std::string_view statement, std::string_view seal, const std::string& munge_socket,
+                               unsigned uid);
 std::string key_seal(std::string_view statement, const SecretKey& key);
 bool is_key_seal(std::string_view statement, std::string_view seal, const SecretKey& key);
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "pounce/error.h"
 #include "model/job.h"
+#include "pounce/error.h"
 
 namespace pounce::job {
 

@@ -1,14 +1,15 @@
 #include "launch/detached_process.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <signal.h>
 #include <sstream>
-#include <unistd.h>
 
 #include "base/process.h"
 #include "base/unique_fd.h"
@@ -63,8 +64,7 @@ void kill_session(pid_t leader) {
 
 Result<pid_t> start_detached(const JobSpec& spec, const std::function<Result<void>(pid_t)>& note) {
   const UniqueFd log(::open(spec.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!log)
-    return failure(ErrorCode::kInternal, "cannot write " + spec.log_path + ": " + std::strerror(errno));
+  if (!log) return failure(ErrorCode::kInternal, "cannot write " + spec.log_path + ": " + std::strerror(errno));
   Program program{.command = spec.command};
   program.environment = spec.environment;
   program.directory = spec.directory;

@@ -1,11 +1,12 @@
 // Programs that outlive us: how they are started, and how a later daemon knows them again.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 
 #include "model/job.h"
 #include "pounce/result.h"

@@ -30,7 +30,8 @@ std::string path_of(const std::string& folder, const LocalJob& job) {
 
 // "1:0,3": the room, and its devices.
 std::string text_of(const LocalPlace& place) {
-  return std::to_string(place.room) + ":" + joined(place.gpus, ",", [](std::uint32_t gpu) { return std::to_string(gpu); });
+  return std::to_string(place.room) + ":" +
+         joined(place.gpus, ",", [](std::uint32_t gpu) { return std::to_string(gpu); });
 }
 
 // A line is "key=value"; no value has a line break, since names and numbers have none.

@@ -18,13 +18,13 @@ namespace pounce::launch {
 
 struct LocalJob {
   JobView view;
-  std::uint64_t started = 0;        // start_ticks() of its process
-  LocalPlaces places;               // its rooms, and the indexes of its devices there
-  bool child = false;               // of this process, which will get its exit status
-  JobEnd ending = JobEnd::kNone;    // why we have told it to end
+  std::uint64_t started = 0;      // start_ticks() of its process
+  LocalPlaces places;             // its rooms, and the indexes of its devices there
+  bool child = false;             // of this process, which will get its exit status
+  JobEnd ending = JobEnd::kNone;  // why we have told it to end
   TimePoint kill_at = TimePoint::max();
 
-  pid_t process = 0;                // set for a job that had to wait: it had its number before it had a process
+  pid_t process = 0;  // set for a job that had to wait: it had its number before it had a process
 
   pid_t pid() const { return process != 0 ? process : static_cast<pid_t>(view.job_identity.job.value); }
   bool over() const { return view.state == JobState::kEnded; }

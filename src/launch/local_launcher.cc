@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/network.h"
-#include "base/text.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "launch/detached_process.h"
 #include "launch/local_nodes.h"
 
@@ -77,8 +77,7 @@ JobEnd end_of(int status) {
 void show_ended(LocalJob& job, JobEnd end, int status) {
   job.view.state = JobState::kEnded;
   job.view.state_name = "ENDED";
-  job.view.end =
-      job.ending != JobEnd::kNone ? job.ending : end;  // as in Slurm, a cancel decides the name of the end
+  job.view.end = job.ending != JobEnd::kNone ? job.ending : end;  // as in Slurm, a cancel decides the name of the end
   job.view.end_time_s = std::time(nullptr);
   job.view.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   job.view.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -91,7 +90,9 @@ LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)
   const TimePoint now = Clock::now();
   const std::int64_t now_s = std::time(nullptr);
   for (LocalJob& job : read_records(options_.folder)) {
-    std::erase_if(job.places, [this](const LocalPlace& place) { return place.room >= std::max<std::size_t>(options_.rooms.size(), 1); });
+    std::erase_if(job.places, [this](const LocalPlace& place) {
+      return place.room >= std::max<std::size_t>(options_.rooms.size(), 1);
+    });
     show_running(job.view, node_names(options_.rooms, job.places));
     const JobIdentity name = job.view.job_identity;
     if (job.view.end_time_s > 0) walltimes_[name] = now + std::chrono::seconds(job.view.end_time_s - now_s);
@@ -101,7 +102,9 @@ LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)
 }
 
 void LocalLauncher::send(slurm::Question question, Reply<std::any> reply) {
-  reply(std::visit([this](const auto& query) { return answer(query).map([](auto&& found) { return std::any(std::move(found)); }); }, question));
+  reply(std::visit(
+      [this](const auto& query) { return answer(query).map([](auto&& found) { return std::any(std::move(found)); }); },
+      question));
 }
 
 Result<ClusterFacts> LocalLauncher::answer(const slurm::AskFacts&) const {
@@ -116,7 +119,8 @@ void LocalLauncher::leave_out(const LeaseId& lease, const std::string& gpu) {
     if (job.view.lease != lease) continue;
     for (const LocalPlace& place : job.places)
       for (const std::uint32_t given : place.gpus) {
-        const bool is_it = (options_.rooms.empty() ? std::to_string(given) : options_.rooms[place.room].gpus.at(given)) == gpu;
+        const bool is_it =
+            (options_.rooms.empty() ? std::to_string(given) : options_.rooms[place.room].gpus.at(given)) == gpu;
         auto& failed = options_.rooms.empty() ? failed_gpus_ : options_.rooms[place.room].failed_gpus;
         if (is_it && std::ranges::count(failed, given) == 0) failed.push_back(given);
       }

@@ -12,10 +12,13 @@ namespace pounce::launch {
 namespace {
 
 // A worker runs on one CPU at least, even if it requests none.
-std::uint64_t cpus_of(const Resources& resources) { return std::max<std::uint64_t>(resources.node_cpus(), resources.workers_of_node()); }
+std::uint64_t cpus_of(const Resources& resources) {
+  return std::max<std::uint64_t>(resources.node_cpus(), resources.workers_of_node());
+}
 
 // The GPUs for the workers of one node; nullopt: no room there.
-std::optional<std::vector<std::uint32_t>> fit_here(const LocalRoom& room, const RoomUse::OfRoom& used, const Resources& resources) {
+std::optional<std::vector<std::uint32_t>> fit_here(const LocalRoom& room, const RoomUse::OfRoom& used,
+                                                   const Resources& resources) {
   if (room.lost() || used.cpus + cpus_of(resources) > room.cpus) return std::nullopt;
   if (room.memory_mib > 0 && used.memory_mib + resources.node_memory_mib() > room.memory_mib) return std::nullopt;
   std::vector<std::uint32_t> given;
@@ -28,7 +31,8 @@ std::optional<std::vector<std::uint32_t>> fit_here(const LocalRoom& room, const 
 std::string words(const LocalRoom& room) {
   const std::string memory = room.memory_mib > 0 ? ", " + std::to_string(room.memory_mib) + " MiB of memory" : "";
   return std::to_string(room.cpus) + " CPUs" + memory + " and " + std::to_string(room.gpus.size()) + " GPUs" +
-         (room.failed_gpus.empty() ? "" : ", of which " + std::to_string(room.failed_gpus.size()) + " failed,") + " on ";
+         (room.failed_gpus.empty() ? "" : ", of which " + std::to_string(room.failed_gpus.size()) + " failed,") +
+         " on ";
 }
 
 std::string words(const LocalRooms& rooms) {
@@ -62,7 +66,9 @@ Result<void> can_ever_fit(const LocalRooms& rooms, const Resources& resources) {
   if (fit(rooms, {}, resources)) return {};
   const auto nodes = std::ranges::count_if(rooms, [](const LocalRoom& room) { return !room.lost(); });
   if (nodes < resources.nodes)
-    return failure(ErrorCode::kUnsatisfiable, "this job has " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + ", not " + std::to_string(resources.nodes),
+    return failure(ErrorCode::kUnsatisfiable,
+                   "this job has " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + ", not " +
+                       std::to_string(resources.nodes),
                    "Ask for fewer nodes, or give the job more.");
   return failure(ErrorCode::kUnsatisfiable, "this job has " + words(rooms), "Ask for less, or give the job more.");
 }
@@ -79,7 +85,9 @@ namespace {
 
 // The names for CUDA_VISIBLE_DEVICES.
 std::string gpu_names(const LocalRooms& rooms, const LocalPlace& place) {
-  return joined(place.gpus, ",", [&](std::uint32_t gpu) { return rooms.empty() ? std::to_string(gpu) : rooms[place.room].gpus.at(gpu); });
+  return joined(place.gpus, ",", [&](std::uint32_t gpu) {
+    return rooms.empty() ? std::to_string(gpu) : rooms[place.room].gpus.at(gpu);
+  });
 }
 
 }  // namespace
@@ -100,7 +108,8 @@ JobSpec begun_on(const LocalRooms& rooms, const std::string& slurm_job, JobSpec 
 
 std::string node_names(const LocalRooms& rooms, const LocalPlaces& places) {
   if (places.empty()) return host_name();
-  return joined(places, ",", [&](const LocalPlace& place) { return place.room == 0 ? host_name() : rooms[place.room].node; });
+  return joined(places, ",",
+                [&](const LocalPlace& place) { return place.room == 0 ? host_name() : rooms[place.room].node; });
 }
 
 }  // namespace pounce::launch

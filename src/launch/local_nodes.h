@@ -17,12 +17,12 @@ namespace pounce::launch {
 
 struct LocalRoom {  // of one node
   std::uint64_t cpus = 0;
-  std::uint64_t memory_mib = 0;   // 0: not counted
-  std::vector<std::string> gpus;  // by their names for CUDA
-  std::string node{};             // its name; empty: this machine's
-  std::uint32_t relative = 0;     // its index among the nodes of Slurm's job
+  std::uint64_t memory_mib = 0;              // 0: not counted
+  std::vector<std::string> gpus;             // by their names for CUDA
+  std::string node{};                        // its name; empty: this machine's
+  std::uint32_t relative = 0;                // its index among the nodes of Slurm's job
   std::vector<std::uint32_t> failed_gpus{};  // indexes into `gpus` that are no longer handed out
-  std::uint32_t accidents = 0;    // jobs in a row that ended there by themselves
+  std::uint32_t accidents = 0;               // jobs in a row that ended there by themselves
 
   // A supervisor outlives its tasks. If supervisors end by themselves, the node or the connection to it has failed.
   bool lost() const { return accidents >= 3; }

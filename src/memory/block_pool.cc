@@ -1,8 +1,9 @@
 #include "memory/block_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
-#include <pthread.h>
 #include <utility>
 
 namespace pounce::memory {
@@ -97,7 +98,8 @@ Result<Packing> Packing::begin(BlockPool& pool, std::vector<std::span<const std:
   return Packing(std::move(pieces), std::move(places), std::move(*block));
 }
 
-Packing::Packing(std::vector<std::span<const std::byte>> pieces, std::vector<std::uint64_t> places, std::shared_ptr<MemoryBlock> block)
+Packing::Packing(std::vector<std::span<const std::byte>> pieces, std::vector<std::uint64_t> places,
+                 std::shared_ptr<MemoryBlock> block)
     : pieces_(std::move(pieces)), places_(std::move(places)), block_(std::move(block)) {
   skip_copied();
 }

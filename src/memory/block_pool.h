@@ -22,7 +22,8 @@ inline constexpr std::uint64_t kAlign = 64;  // a cache line, as numpy and torch
 constexpr std::uint64_t aligned(std::uint64_t offset) { return (offset + kAlign - 1) / kAlign * kAlign; }
 
 // Whether buffers of these sizes and places, as a peer announced them, lie within `room` bytes.
-inline bool lie_within(std::uint64_t room, const std::vector<std::uint64_t>& sizes, const std::vector<std::uint64_t>& places) {
+inline bool lie_within(std::uint64_t room, const std::vector<std::uint64_t>& sizes,
+                       const std::vector<std::uint64_t>& places) {
   if (places.size() != sizes.size()) return false;
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] > room || places[i] > room - sizes[i]) return false;
@@ -34,7 +35,8 @@ inline bool lie_within(std::uint64_t room, const std::vector<std::uint64_t>& siz
 class BlockPool {
  public:
   using Fits = std::function<Result<void>(std::uint64_t size)>;  // whether so much more may be allocated
-  explicit BlockPool(std::size_t keep_bytes, Fits fits = {}) : shelf_(std::make_shared<Shelf>(keep_bytes)), fits_(std::move(fits)) {}
+  explicit BlockPool(std::size_t keep_bytes, Fits fits = {})
+      : shelf_(std::make_shared<Shelf>(keep_bytes)), fits_(std::move(fits)) {}
 
   // Not cleared: the receiver overwrites every byte it announced.
   Result<std::shared_ptr<MemoryBlock>> take(std::size_t size);
@@ -78,7 +80,8 @@ class Packing {
   const std::shared_ptr<MemoryBlock>& block() const { return block_; }
 
  private:
-  Packing(std::vector<std::span<const std::byte>> pieces, std::vector<std::uint64_t> places, std::shared_ptr<MemoryBlock> block);
+  Packing(std::vector<std::span<const std::byte>> pieces, std::vector<std::uint64_t> places,
+          std::shared_ptr<MemoryBlock> block);
   void skip_copied();
 
   std::vector<std::span<const std::byte>> pieces_;

@@ -1,16 +1,17 @@
 #include "memory/memory_block.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
-#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "base/threads.h"
@@ -85,13 +86,14 @@ Result<std::unique_ptr<MemoryBlock>> MemoryBlock::make(std::size_t capacity) {
   if (more_than_there_is(capacity)) return no_memory(capacity, ENOMEM);
   if (more_than_a_file_may_have(capacity)) return no_memory(capacity, EFBIG);
   UniqueFd fd(::memfd_create("pounce-object", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(capacity)) != 0 || ::fcntl(fd.get(), F_ADD_SEALS, kFixedSize) != 0)
+  if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(capacity)) != 0 ||
+      ::fcntl(fd.get(), F_ADD_SEALS, kFixedSize) != 0)
     return no_memory(capacity);
   return std::unique_ptr<MemoryBlock>(new MemoryBlock(std::move(fd), capacity));
 }
 
 Result<std::unique_ptr<MemoryBlock>> MemoryBlock::adopt(UniqueFd fd) {
-  struct stat facts {};
+  struct stat facts{};
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);  // -1: no memfd
   if (seals < 0 || (seals & kFixedSize) != kFixedSize || ::fstat(fd.get(), &facts) != 0)
     return failure(ErrorCode::kProtocol, "memory came whose size may change");
@@ -109,20 +111,23 @@ Result<void> MemoryBlock::write(std::size_t offset, std::span<const std::byte> b
 }
 
 std::size_t MemoryBlock::untouched() const {
-  struct stat facts {};
+  struct stat facts{};
   const std::size_t touched = ::fstat(fd_.get(), &facts) == 0 ? static_cast<std::size_t>(facts.st_blocks) * 512 : 0;
   return capacity_ - std::min(capacity_, touched);
 }
 
 bool MemoryBlock::freeze() { return frozen() || ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0; }
 
-bool MemoryBlock::frozen() const { return (::fcntl(fd_.get(), F_GET_SEALS) & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0; }
+bool MemoryBlock::frozen() const {
+  return (::fcntl(fd_.get(), F_GET_SEALS) & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+}
 
 Result<std::shared_ptr<View>> View::map(std::shared_ptr<MemoryBlock> block, std::size_t size, Sharing sharing) {
   const int flags = sharing == Sharing::kPrivate ? MAP_PRIVATE : MAP_SHARED;
   void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, block->fd(), 0);
   if (base == MAP_FAILED)
-    return failure(ErrorCode::kOutOfMemory, "no room for " + std::to_string(size) + " bytes of an object: " + std::strerror(errno));
+    return failure(ErrorCode::kOutOfMemory,
+                   "no room for " + std::to_string(size) + " bytes of an object: " + std::strerror(errno));
   return std::shared_ptr<View>(new View(std::move(block), static_cast<std::byte*>(base), size));
 }
 

@@ -17,7 +17,9 @@ void say(Eta& eta) {
 
 void say(Choice& choice) { choice.against = sentence(choice.cause); }
 
-void say(protocol::LeaseStatus& status) { status.reason = reason(status.cause, status.class_name, status.wait, status.not_before_s); }
+void say(protocol::LeaseStatus& status) {
+  status.reason = reason(status.cause, status.class_name, status.wait, status.not_before_s);
+}
 
 void say(protocol::QueueRow& row) {
   if (!row.word.empty()) row.why = waiting_words({row.word, row.reason, row.class_name, row.limit, row.ahead, {}});

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "model/status_document.h"
 #include "model/eta.h"
+#include "model/status_document.h"
 #include "pounce/error.h"
 #include "protocol/messages.h"
 

@@ -14,7 +14,9 @@ std::string number(std::int64_t value) { return std::to_string(value); }
 std::string job(const Cause& cause) { return "Slurm job " + number(cause.job); }
 std::string of_class(const Cause& cause) { return "class " + cause.word; }
 std::string worker(const Cause& cause) { return "worker " + number(cause.number); }
-std::string behind(const Cause& cause) { return cause.because.empty() ? std::string() : sentence(cause.because.front()); }
+std::string behind(const Cause& cause) {
+  return cause.because.empty() ? std::string() : sentence(cause.because.front());
+}
 
 std::string without_full_stop(std::string words) {
   if (words.ends_with('.')) words.pop_back();
@@ -52,13 +54,15 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kAsking:
       return "asking Slurm for a job";
     case CauseCode::kLooking:
-      return "looking whether Slurm has the job" + (cause.because.empty() ? "" : " (" + without_full_stop(behind(cause)) + ")");
+      return "looking whether Slurm has the job" +
+             (cause.because.empty() ? "" : " (" + without_full_stop(behind(cause)) + ")");
     case CauseCode::kSlurmWaits:
       return waiting_words({cause.word, cause.word, {}, {}, -1, {}});
     case CauseCode::kSlurmSilent:
       return "Slurm does not answer (" + behind(cause) + "); running work goes on";
     case CauseCode::kStartRate:
-      return "this site lets one daemon ask for " + number(cause.number) + " leases an hour, and so many were asked for";
+      return "this site lets one daemon ask for " + number(cause.number) +
+             " leases an hour, and so many were asked for";
     case CauseCode::kRetrySoon:
       return "trying again soon: " + behind(cause);
     case CauseCode::kReleasedByUser:
@@ -111,11 +115,13 @@ std::string sentence(const Cause& cause) {
       return "Its worker" + on(cause.node) + " was not heard for " + number(cause.time.count()) +
              " s and its job was cancelled: its task may have executed.";
     case CauseCode::kUnknownToSlurm:
-      return "Slurm does not know " + (cause.job != 0 ? "job " + number(cause.job) : std::string("a job of this lease")) + " any more.";
+      return "Slurm does not know " +
+             (cause.job != 0 ? "job " + number(cause.job) : std::string("a job of this lease")) + " any more.";
     case CauseCode::kLeaseOver:
       return "This lease has ended.";
     case CauseCode::kEndedUnseen:
-      return "It ended while no pounced watched it, and Slurm does not show its job any more: a task that ran there may have executed.";
+      return "It ended while no pounced watched it, and Slurm does not show its job any more: a task that ran there "
+             "may have executed.";
     case CauseCode::kNotSubmitted:
       return "This lease has not been submitted.";
     case CauseCode::kWorkerTooMany:
@@ -141,11 +147,14 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kJobExited:
       return job(cause) + " ended by itself with exit code " + number(cause.number) + ".";
     case CauseCode::kJobNoSrun:
-      return job(cause) + " has several nodes, and its first one cannot run srun, which starts the workers of the others.";
+      return job(cause) +
+             " has several nodes, and its first one cannot run srun, which starts the workers of the others.";
     case CauseCode::kJobSrunFailed:
-      return job(cause) + " lost the workers of one of its nodes: srun, which starts them there, failed again and again.";
+      return job(cause) +
+             " lost the workers of one of its nodes: srun, which starts them there, failed again and again.";
     case CauseCode::kJobNotStarted:
-      return job(cause) + " could not be started" + on(cause.node) + ", and Slurm cancelled it: a prolog failed there, or the node cannot run jobs.";
+      return job(cause) + " could not be started" + on(cause.node) +
+             ", and Slurm cancelled it: a prolog failed there, or the node cannot run jobs.";
     case CauseCode::kJobGone:
       return job(cause) + " is gone; Slurm has no record of how it ended.";
     case CauseCode::kJobEnded:
@@ -182,8 +191,8 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kSubmittedLate:
       return "The client was closed.";
     case CauseCode::kRelayed:
-      return "the worker" + on(cause.node) + " does not see the results folder: what it returns stays there for " + span(cause.time) +
-             " after its end, for a notebook that fetches it";
+      return "the worker" + on(cause.node) + " does not see the results folder: what it returns stays there for " +
+             span(cause.time) + " after its end, for a notebook that fetches it";
     case CauseCode::kNotWritten:
       return cause.said + "; it starts when there is room";
     case CauseCode::kNotFetched:
@@ -199,9 +208,11 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kClassTime:
       return of_class(cause) + " gives one job " + number(cause.time.count() / 60) + " min at most";
     case CauseCode::kClassJobsTaken:
-      return of_class(cause) + " runs " + counted(cause.number, "job") + " of yours at a time, and " + number(cause.used) + " run";
+      return of_class(cause) + " runs " + counted(cause.number, "job") + " of yours at a time, and " +
+             number(cause.used) + " run";
     case CauseCode::kClassGpusTaken:
-      return of_class(cause) + " gives you " + counted(cause.number, "GPU") + " at a time, and you have " + number(cause.used);
+      return of_class(cause) + " gives you " + counted(cause.number, "GPU") + " at a time, and you have " +
+             number(cause.used);
     // what happened to a lease
     case CauseCode::kWanted:
       return "wanted by session " + cause.word;
@@ -259,7 +270,8 @@ std::string sentence(const Cause& cause) {
   return {};
 }
 
-std::string reason(const Cause& cause, const std::string& class_name, const model::QueueWait& wait, std::int64_t not_before_s) {
+std::string reason(const Cause& cause, const std::string& class_name, const model::QueueWait& wait,
+                   std::int64_t not_before_s) {
   if (cause.code == CauseCode::kSlurmWaits)
     return waiting_words({cause.word, wait.slurm_reason, class_name, wait.limit, wait.ahead, wait.eta});
   if (not_before_s <= 0) return sentence(cause);
@@ -269,14 +281,17 @@ std::string reason(const Cause& cause, const std::string& class_name, const mode
 std::string basis(const Eta& eta) {
   if (eta.from == Eta::From::kNothing) return {};
   const std::string ahead = eta.ahead > 0 ? " and " + counted(eta.ahead, "job") + " ahead" : "";
-  const std::string from = eta.from == Eta::From::kPlan ? "the start that Slurm plans" : counted(eta.running, "running job") + ahead;
-  return from + (eta.seen > 0 ? ", and how long " + counted(eta.seen, "job") + " really ran" : "; how long jobs really run is not known yet");
+  const std::string from =
+      eta.from == Eta::From::kPlan ? "the start that Slurm plans" : counted(eta.running, "running job") + ahead;
+  return from + (eta.seen > 0 ? ", and how long " + counted(eta.seen, "job") + " really ran"
+                              : "; how long jobs really run is not known yet");
 }
 
 std::string remedy(const Cause& cause) {
   switch (cause.code) {
     case CauseCode::kJobNoSrun:
-      return "Put Slurm's client commands into PATH on the nodes, leave this node out with not_nodes=, or ask for one node.";
+      return "Put Slurm's client commands into PATH on the nodes, leave this node out with not_nodes=, or ask for one "
+             "node.";
     case CauseCode::kJobSrunFailed:
       return "Read what srun said with pouncectl logs; a batch job with nodes=2 that calls srun must work here.";
     default:
@@ -291,10 +306,10 @@ namespace {
 using model::JobFigures;
 using std::chrono::minutes;
 
-constexpr std::uint64_t kGiB = 1024;                        // in MiB
+constexpr std::uint64_t kGiB = 1024;            // in MiB
 constexpr std::int64_t kEnoughWorkMs = 60'000;  // less says nothing about CPUs and GPUs
-constexpr std::int32_t kLittle = 20;                      // per cent of the time that a GPU computes
-constexpr minutes kShort{10};                             // less is not worth a suggestion
+constexpr std::int32_t kLittle = 20;            // per cent of the time that a GPU computes
+constexpr minutes kShort{10};                   // less is not worth a suggestion
 
 std::string decimal(double value) {
   const auto tenths = static_cast<std::int64_t>(value * 10 + 0.5);
@@ -312,8 +327,10 @@ std::uint64_t enough_memory(std::uint64_t used) { return (used * 3 / 2 + kGiB - 
 
 std::string of_memory(const Resources& resources, const JobFigures& used) {
   if (resources.memory_mib == 0 || used.memory_peak_mib == 0) return {};
-  const std::string said = "asked " + memory_words(resources.memory_mib) + " of memory, used " + memory_words(used.memory_peak_mib) + " at most";
-  if (used.memory_peak_mib * 10 > resources.memory_mib * 9) return said + ": ask for " + memory_words(enough_memory(used.memory_peak_mib)) + ", or Slurm may end it";
+  const std::string said = "asked " + memory_words(resources.memory_mib) + " of memory, used " +
+                           memory_words(used.memory_peak_mib) + " at most";
+  if (used.memory_peak_mib * 10 > resources.memory_mib * 9)
+    return said + ": ask for " + memory_words(enough_memory(used.memory_peak_mib)) + ", or Slurm may end it";
   const std::uint64_t enough = enough_memory(used.memory_peak_mib);
   return enough * 2 <= resources.memory_mib ? said + ": ask for " + memory_words(enough) : std::string();
 }
@@ -323,7 +340,8 @@ std::string of_cpus(const Resources& resources, const JobFigures& used) {
   const double mean = static_cast<double>(used.cpu_ms) / static_cast<double>(used.busy_ms) / resources.workers;
   const auto enough = static_cast<std::uint32_t>(std::max(std::ceil(mean), 1.0));
   if (enough * 2 > resources.cpus) return {};
-  return "asked " + std::to_string(resources.cpus) + " CPUs, kept " + decimal(mean) + " busy on average: ask for " + std::to_string(enough);
+  return "asked " + std::to_string(resources.cpus) + " CPUs, kept " + decimal(mean) + " busy on average: ask for " +
+         std::to_string(enough);
 }
 
 std::string of_gpus(const Resources& resources, const JobFigures& used) {
@@ -333,13 +351,15 @@ std::string of_gpus(const Resources& resources, const JobFigures& used) {
     words = "its GPUs computed " + std::to_string(used.gpu_percent) + " % of the time: fewer, a slice or none may do";
   if (used.gpu_memory_peak_mib == 0 || used.gpu_memory_peak_mib * 4 > used.gpu_memory_total_mib) return words;
   return words + (words.empty() ? "" : "; ") + "used " + memory_words(used.gpu_memory_peak_mib) + " of " +
-         memory_words(used.gpu_memory_total_mib) + " of GPU memory: one with " + memory_words(enough_memory(used.gpu_memory_peak_mib)) + " would do";
+         memory_words(used.gpu_memory_total_mib) + " of GPU memory: one with " +
+         memory_words(enough_memory(used.gpu_memory_peak_mib)) + " would do";
 }
 
 std::string of_time(const Resources& resources, const JobFigures& used, bool over) {
   const auto held = std::chrono::ceil<minutes>(std::chrono::milliseconds(used.busy_ms + used.idle_ms));
   if (!over || resources.time < 2 * kShort || held * 4 > resources.time) return {};
-  return "asked " + time_words(resources.time) + ", held it for " + time_words(held) + ": a shorter time can start sooner";
+  return "asked " + time_words(resources.time) + ", held it for " + time_words(held) +
+         ": a shorter time can start sooner";
 }
 
 }  // namespace
@@ -352,7 +372,8 @@ std::string memory_words(std::uint64_t mib) {
 
 std::string suggestion(const Resources& resources, const JobFigures& used, bool over) {
   std::string words;
-  for (const std::string& part : {of_memory(resources, used), of_cpus(resources, used), of_gpus(resources, used), of_time(resources, used, over)})
+  for (const std::string& part :
+       {of_memory(resources, used), of_cpus(resources, used), of_gpus(resources, used), of_time(resources, used, over)})
     if (!part.empty()) words += (words.empty() ? "" : "; ") + part;
   return words.empty() ? "what was asked for fits what was used" : words;
 }

@@ -19,7 +19,8 @@ std::string sentence(const Cause& cause);
 
 // Why a lease is in its state; class and wait matter only while it waits for Slurm. not_before_s: the Unix time
 // before which it is not submitted; 0: none.
-std::string reason(const Cause& cause, const std::string& class_name, const model::QueueWait& wait, std::int64_t not_before_s = 0);
+std::string reason(const Cause& cause, const std::string& class_name, const model::QueueWait& wait,
+                   std::int64_t not_before_s = 0);
 
 // What an expected start rests on.
 std::string basis(const Eta& eta);

@@ -46,7 +46,8 @@ const char* noun(Thing thing) {
 std::string time_of(std::uint64_t minutes) {
   const std::uint64_t hours = minutes / 60, days = hours / 24;
   if (hours == 0) return std::to_string(minutes) + " min";
-  if (days == 0) return std::to_string(hours) + " h" + (minutes % 60 != 0 ? " " + std::to_string(minutes % 60) + " min" : "");
+  if (days == 0)
+    return std::to_string(hours) + " h" + (minutes % 60 != 0 ? " " + std::to_string(minutes % 60) + " min" : "");
   return std::to_string(days) + " d" + (hours % 24 != 0 ? " " + std::to_string(hours % 24) + " h" : "");
 }
 
@@ -62,7 +63,8 @@ std::string quantity(Thing thing, const std::string& what, std::uint64_t count) 
     case Thing::kCpus:
       return counted(count, "CPU");
     case Thing::kMemory:
-      return count % 1024 == 0 ? std::to_string(count / 1024) + " GiB of memory" : std::to_string(count) + " MiB of memory";
+      return count % 1024 == 0 ? std::to_string(count / 1024) + " GiB of memory"
+                               : std::to_string(count) + " MiB of memory";
     case Thing::kNodes:
       return counted(count, "node");
     case Thing::kGpus:
@@ -112,7 +114,8 @@ std::string used(const Limit& limit, const LimitUse& use) {
 std::string numbers(const Limit& limit, const LimitUse& use) {
   const std::string most = quantity(limit.thing, use.what, use.most);
   if (limit.thing == Thing::kJobs || limit.thing == Thing::kSubmitted) {
-    const char* verb = limit.thing == Thing::kJobs ? (use.most == 1 ? " runs" : " run") : (use.most == 1 ? " waits or runs" : " wait or run");
+    const char* verb = limit.thing == Thing::kJobs ? (use.most == 1 ? " runs" : " run")
+                                                   : (use.most == 1 ? " waits or runs" : " wait or run");
     const std::string whom = limit.per == Per::kUser ? "" : for_whom(limit);
     return most + verb + " at a time" + whom + used(limit, use);
   }
@@ -129,7 +132,8 @@ std::string what_ends_it(const Limit& limit, bool never) {
   if (never) return "; it never starts as it is: ask for less, or an admin can raise the limit";
   if (limit.measure != Limit::Measure::kAtOnce) return "; it ends as time goes by, or an admin can raise the limit";
   const bool jobs = limit.thing == Thing::kJobs || limit.thing == Thing::kSubmitted;
-  return std::string("; it ends when ") + (jobs ? "one ends" : "enough is given back") + ", or an admin can raise the limit";
+  return std::string("; it ends when ") + (jobs ? "one ends" : "enough is given back") +
+         ", or an admin can raise the limit";
 }
 
 }  // namespace
@@ -140,7 +144,8 @@ std::string limit_words(const Limit& limit, const LimitUse& use, const std::stri
   const bool known = !use.what.empty() && limit.measure == Limit::Measure::kAtOnce;
   const std::string fault = limit.least ? whose + " is for larger jobs: " : whose + " does not give so much: ";
   const std::string bound = !known || !never ? "" : limit.least ? "at least " : "at most ";
-  const std::string body = known ? numbers(limit, use) : noun(limit.thing) + std::string(measure(limit)) + for_whom(limit);
+  const std::string body =
+      known ? numbers(limit, use) : noun(limit.thing) + std::string(measure(limit)) + for_whom(limit);
   return (never ? fault : "a limit of " + whose + " is reached: ") + bound + body + what_ends_it(limit, never);
 }
 
@@ -165,7 +170,8 @@ constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
     {"Licenses", "all licences of the software that it asks for are in use"},
     {"Reservation", "it is to run in a reserved time or place, which is not there yet"},
     {"ReservationDeleted", "the reserved time or place that it asks for is gone: it never starts, cancel it"},
-    {"ReservationInvalid", "the reserved time or place that it asks for is not open to you: it never starts, cancel it"},
+    {"ReservationInvalid",
+     "the reserved time or place that it asks for is not open to you: it never starts, cancel it"},
     // the machines
     {"ReqNodeNotAvail", "nodes that it needs are down or kept free for now"},
     {"NodeDown", "a node that it needs is down"},

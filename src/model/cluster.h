@@ -15,29 +15,27 @@ namespace pounce {
 
 struct ClassLimits {
   std::string name;
-  std::chrono::minutes max_time{0};  // 0 = none
+  std::chrono::minutes max_time{0};                                 // 0 = none
   std::uint32_t max_running_per_user = 0, max_submit_per_user = 0;  // 0 = none
 
   static constexpr auto fields() {
-    return table(field("class", &ClassLimits::name),
-                 field("max_time_min", &ClassLimits::max_time, "0: none"),
+    return table(field("class", &ClassLimits::name), field("max_time_min", &ClassLimits::max_time, "0: none"),
                  field("max_running_per_user", &ClassLimits::max_running_per_user, "0: none"),
                  field("max_submit_per_user", &ClassLimits::max_submit_per_user, "0: none"));
   }
 };
 
 struct ClusterFacts {
-  std::string cluster, version;      // "pounce", "slurm 22.05.8"; local: "local"
-  std::string munge_socket;          // from slurm.conf's AuthInfo; empty = default
-  std::string auth_type;             // "auth/munge"
-  std::string controller_address;    // used to find the address where compute nodes reach us
+  std::string cluster, version;    // "pounce", "slurm 22.05.8"; local: "local"
+  std::string munge_socket;        // from slurm.conf's AuthInfo; empty = default
+  std::string auth_type;           // "auth/munge"
+  std::string controller_address;  // used to find the address where compute nodes reach us
   std::string default_partition, default_class;
-  bool associated = true;           // false: no class is open to this user; then `classes` lists all classes
+  bool associated = true;  // false: no class is open to this user; then `classes` lists all classes
   std::vector<ClassLimits> classes;
 
   static constexpr auto fields() {
-    return table(field("cluster", &ClusterFacts::cluster),
-                 field("version", &ClusterFacts::version),
+    return table(field("cluster", &ClusterFacts::cluster), field("version", &ClusterFacts::version),
                  field("munge_socket", &ClusterFacts::munge_socket, "empty: default"),
                  field("auth_type", &ClusterFacts::auth_type),
                  field("controller_address", &ClusterFacts::controller_address),
@@ -51,37 +49,34 @@ struct ClusterFacts {
 // One user's limits in a class and current use of it. -1: no limit.
 struct ClassUse {
   std::string name;
-  bool preset = false;                              // the default class
-  std::int64_t time_min = -1;                       // of one job
-  std::int64_t jobs_most = -1, jobs_used = 0;       // running at the same time
+  bool preset = false;                               // the default class
+  std::int64_t time_min = -1;                        // of one job
+  std::int64_t jobs_most = -1, jobs_used = 0;        // running at the same time
   std::int64_t submits_most = -1, submits_used = 0;  // waiting or running
-  std::int64_t gpus_most = -1, gpus_used = 0;       // of all this user's jobs at the same time
-  std::int64_t gpus_job = -1;                       // of one job
-  std::vector<std::string> instead{};               // classes that the site's policy uses when this one is full
+  std::int64_t gpus_most = -1, gpus_used = 0;        // of all this user's jobs at the same time
+  std::int64_t gpus_job = -1;                        // of one job
+  std::vector<std::string> instead{};                // classes that the site's policy uses when this one is full
 
   static constexpr auto fields() {
-    return table(field("class", &ClassUse::name),
-                 field("preset", &ClassUse::preset, "taken where no class is named"),
-                 field("time_min", &ClassUse::time_min, "the longest of one job; -1, here and below: no such limit"),
-                 field("jobs_most", &ClassUse::jobs_most, "running at a time"),
-                 field("jobs_used", &ClassUse::jobs_used),
-                 field("submits_most", &ClassUse::submits_most, "waiting or running"),
-                 field("submits_used", &ClassUse::submits_used),
-                 field("gpus_most", &ClassUse::gpus_most, "of all this user's jobs at a time"),
-                 field("gpus_used", &ClassUse::gpus_used),
-                 field("gpus_job", &ClassUse::gpus_job, "of one job"),
-                 field("instead", &ClassUse::instead, "classes that the site names for when this one is full").only_if_set());
+    return table(
+        field("class", &ClassUse::name), field("preset", &ClassUse::preset, "taken where no class is named"),
+        field("time_min", &ClassUse::time_min, "the longest of one job; -1, here and below: no such limit"),
+        field("jobs_most", &ClassUse::jobs_most, "running at a time"), field("jobs_used", &ClassUse::jobs_used),
+        field("submits_most", &ClassUse::submits_most, "waiting or running"),
+        field("submits_used", &ClassUse::submits_used),
+        field("gpus_most", &ClassUse::gpus_most, "of all this user's jobs at a time"),
+        field("gpus_used", &ClassUse::gpus_used), field("gpus_job", &ClassUse::gpus_job, "of one job"),
+        field("instead", &ClassUse::instead, "classes that the site names for when this one is full").only_if_set());
   }
 };
 
 struct GpuUse {
   std::string type;  // empty: the site names none
   std::uint32_t total = 0, free = 0;
-  Eta eta{};         // for one more request, if none is free
+  Eta eta{};  // for one more request, if none is free
 
   static constexpr auto fields() {
-    return table(field("gpu_type", &GpuUse::type, "empty: the site names none"),
-                 field("total", &GpuUse::total),
+    return table(field("gpu_type", &GpuUse::type, "empty: the site names none"), field("total", &GpuUse::total),
                  field("free", &GpuUse::free, "on nodes that take work"),
                  field("eta", &GpuUse::eta, "of one more request, where none is free"));
   }
@@ -110,14 +105,10 @@ struct NodeUse {
   std::vector<GpuUse> gpus{};
 
   static constexpr auto fields() {
-    return table(field("name", &NodeUse::name),
-                 field("partitions", &NodeUse::partitions),
-                 field("takes_work", &NodeUse::takes_work),
-                 field("cpus", &NodeUse::cpus),
-                 field("cpus_free", &NodeUse::cpus_free),
-                 field("memory_mib", &NodeUse::memory_mib),
-                 field("memory_free_mib", &NodeUse::memory_free_mib),
-                 field("gpus", &NodeUse::gpus));
+    return table(field("name", &NodeUse::name), field("partitions", &NodeUse::partitions),
+                 field("takes_work", &NodeUse::takes_work), field("cpus", &NodeUse::cpus),
+                 field("cpus_free", &NodeUse::cpus_free), field("memory_mib", &NodeUse::memory_mib),
+                 field("memory_free_mib", &NodeUse::memory_free_mib), field("gpus", &NodeUse::gpus));
   }
 };
 
@@ -129,10 +120,8 @@ struct ClusterSnapshot {
   std::vector<std::string> not_nodes;  // the request's node list, expanded to names
 
   static constexpr auto fields() {
-    return table(field("default_partition", &ClusterSnapshot::default_partition),
-                 field("use", &ClusterSnapshot::use),
-                 field("nodes", &ClusterSnapshot::nodes),
-                 field("not_nodes", &ClusterSnapshot::not_nodes));
+    return table(field("default_partition", &ClusterSnapshot::default_partition), field("use", &ClusterSnapshot::use),
+                 field("nodes", &ClusterSnapshot::nodes), field("not_nodes", &ClusterSnapshot::not_nodes));
   }
 };
 
@@ -142,27 +131,19 @@ struct AllocatedJob {
   std::string user, class_name, name, node, reason;
   std::string lease;  // for a job of pounce; empty: any other job
   bool running = false, batch = false;
-  std::map<std::string, std::uint32_t> gpus;  // by type; a waiting job's are the requested ones
+  std::map<std::string, std::uint32_t> gpus;          // by type; a waiting job's are the requested ones
   std::uint32_t count = 1;                            // waiting jobs of one class, with one reason, each for those GPUs
   std::int64_t submit_s = 0, start_s = 0, end_s = 0;  // unix; of several the earliest; end: by the time limit, 0: none
 
   static constexpr auto fields() {
-    return table(field("job", &AllocatedJob::job),
-                 field("cpus", &AllocatedJob::cpus),
-                 field("nodes", &AllocatedJob::nodes),
-                 field("user", &AllocatedJob::user),
-                 field("class", &AllocatedJob::class_name),
-                 field("name", &AllocatedJob::name),
-                 field("node", &AllocatedJob::node),
-                 field("reason", &AllocatedJob::reason),
-                 field("lease", &AllocatedJob::lease),
-                 field("running", &AllocatedJob::running),
-                 field("batch", &AllocatedJob::batch),
-                 field("gpus", &AllocatedJob::gpus),
-                 field("count", &AllocatedJob::count),
-                 field("submit_s", &AllocatedJob::submit_s),
-                 field("start_s", &AllocatedJob::start_s),
-                 field("end_s", &AllocatedJob::end_s));
+    return table(field("job", &AllocatedJob::job), field("cpus", &AllocatedJob::cpus),
+                 field("nodes", &AllocatedJob::nodes), field("user", &AllocatedJob::user),
+                 field("class", &AllocatedJob::class_name), field("name", &AllocatedJob::name),
+                 field("node", &AllocatedJob::node), field("reason", &AllocatedJob::reason),
+                 field("lease", &AllocatedJob::lease), field("running", &AllocatedJob::running),
+                 field("batch", &AllocatedJob::batch), field("gpus", &AllocatedJob::gpus),
+                 field("count", &AllocatedJob::count), field("submit_s", &AllocatedJob::submit_s),
+                 field("start_s", &AllocatedJob::start_s), field("end_s", &AllocatedJob::end_s));
   }
 };
 
@@ -173,10 +154,8 @@ struct Allocations {
   std::vector<GpuUse> gpus;
 
   static constexpr auto fields() {
-    return table(field("cluster", &Allocations::cluster),
-                 field("hides_others", &Allocations::hides_others),
-                 field("jobs", &Allocations::jobs),
-                 field("gpus", &Allocations::gpus));
+    return table(field("cluster", &Allocations::cluster), field("hides_others", &Allocations::hides_others),
+                 field("jobs", &Allocations::jobs), field("gpus", &Allocations::gpus));
   }
 };
 
@@ -193,15 +172,10 @@ struct UsedShare {
   double said_s = 0;            // the part of told_s known only from job comments, which users can write
 
   static constexpr auto fields() {
-    return table(field("user", &UsedShare::user),
-                 field("class", &UsedShare::class_name),
-                 field("mode", &UsedShare::mode),
-                 field("jobs", &UsedShare::jobs),
-                 field("gpu_s", &UsedShare::gpu_s),
-                 field("cpu_s", &UsedShare::cpu_s),
-                 field("told_s", &UsedShare::told_s),
-                 field("busy_s", &UsedShare::busy_s),
-                 field("said_s", &UsedShare::said_s));
+    return table(field("user", &UsedShare::user), field("class", &UsedShare::class_name),
+                 field("mode", &UsedShare::mode), field("jobs", &UsedShare::jobs), field("gpu_s", &UsedShare::gpu_s),
+                 field("cpu_s", &UsedShare::cpu_s), field("told_s", &UsedShare::told_s),
+                 field("busy_s", &UsedShare::busy_s), field("said_s", &UsedShare::said_s));
   }
 };
 
@@ -215,14 +189,10 @@ struct UsageFacts {
   std::vector<UsedShare> shares;
 
   static constexpr auto fields() {
-    return table(field("cluster", &UsageFacts::cluster),
-                 field("from_s", &UsageFacts::from_s),
-                 field("to_s", &UsageFacts::to_s),
-                 field("has_database", &UsageFacts::has_database),
-                 field("counts_gpus", &UsageFacts::counts_gpus),
-                 field("counts_gpu_use", &UsageFacts::counts_gpu_use),
-                 field("keeps_comments", &UsageFacts::keeps_comments),
-                 field("shares", &UsageFacts::shares));
+    return table(field("cluster", &UsageFacts::cluster), field("from_s", &UsageFacts::from_s),
+                 field("to_s", &UsageFacts::to_s), field("has_database", &UsageFacts::has_database),
+                 field("counts_gpus", &UsageFacts::counts_gpus), field("counts_gpu_use", &UsageFacts::counts_gpu_use),
+                 field("keeps_comments", &UsageFacts::keeps_comments), field("shares", &UsageFacts::shares));
   }
 };
 

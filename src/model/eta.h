@@ -12,8 +12,8 @@
 namespace pounce {
 
 struct Eta {
-  std::int64_t start_s = 0;             // unix; the median. 0: unknown
-  std::int64_t low_s = 0, high_s = 0;   // 80 % interval
+  std::int64_t start_s = 0;            // unix; the median. 0: unknown
+  std::int64_t low_s = 0, high_s = 0;  // 80 % interval
   // kQueue: a simulation of the `running` jobs and those `ahead` to their ends. kPlan: the start that Slurm plans.
   // Both use the real lengths of the `seen` jobs of the same kind.
   enum class From : std::uint8_t { kNothing, kQueue, kPlan };
@@ -24,14 +24,17 @@ struct Eta {
   bool operator==(const Eta&) const = default;
 
   static constexpr auto fields() {
-    return table(field("start_s", &Eta::start_s, "unix time; as likely earlier as later. 0: nothing can be said"),
-                 field("low_s", &Eta::low_s, "four times in five it lies between this"),
-                 field("high_s", &Eta::high_s, "and this"),
-                 field("basis", &Eta::basis, "what it rests on in words, put by who shows it").only_if_set(),
-                 field("from", &Eta::from, "what it rests on: `queue`, the jobs there played to their ends, or `plan`, the start that Slurm plans").only_if_set(),
-                 field("running", &Eta::running, "jobs of that queue").only_if_set(),
-                 field("ahead", &Eta::ahead, "jobs of it that go first").only_if_set(),
-                 field("seen", &Eta::seen, "jobs of its kind whose real length is known").only_if_set());
+    return table(
+        field("start_s", &Eta::start_s, "unix time; as likely earlier as later. 0: nothing can be said"),
+        field("low_s", &Eta::low_s, "four times in five it lies between this"),
+        field("high_s", &Eta::high_s, "and this"),
+        field("basis", &Eta::basis, "what it rests on in words, put by who shows it").only_if_set(),
+        field("from", &Eta::from,
+              "what it rests on: `queue`, the jobs there played to their ends, or `plan`, the start that Slurm plans")
+            .only_if_set(),
+        field("running", &Eta::running, "jobs of that queue").only_if_set(),
+        field("ahead", &Eta::ahead, "jobs of it that go first").only_if_set(),
+        field("seen", &Eta::seen, "jobs of its kind whose real length is known").only_if_set());
   }
 };
 
@@ -40,12 +43,12 @@ constexpr auto words(Eta::From) { return words_of<Eta::From>({"nothing", "queue"
 // What a user who waits could ask for instead, as the cluster is now.
 
 struct Choice {
-  std::string kind;     // "wait", "gpu", "cpu", "class", "cancel"
-  std::string option;   // for --or: "a100_3g.20gb", "cpu", "class=lion", "cancel"; empty for "wait"
-  Resources resources;  // the resources it would request
-  bool now = false;     // there is room for it now
-  Eta eta{};            // if there is no room now
-  Cause cause{};        // the limit that it would wait for, if any
+  std::string kind;       // "wait", "gpu", "cpu", "class", "cancel"
+  std::string option;     // for --or: "a100_3g.20gb", "cpu", "class=lion", "cancel"; empty for "wait"
+  Resources resources;    // the resources it would request
+  bool now = false;       // there is room for it now
+  Eta eta{};              // if there is no room now
+  Cause cause{};          // the limit that it would wait for, if any
   std::string against{};  // the sentence for `cause`, set where it is shown (src/messages)
 
   static constexpr auto fields() {

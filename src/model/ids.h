@@ -79,9 +79,9 @@ using ObjectId = HexId<struct ObjectTag, 16>;      // XXH3-128 of the object's b
 using FunctionId = HexId<struct FunctionTag, 16>;  // XXH3-128 of the pickled function
 
 using SlurmJobId = Number<struct SlurmJobTag, std::uint32_t>;
-using RequestId = Number<struct RequestTag, std::uint32_t>;     // names one resource request inside a session
+using RequestId = Number<struct RequestTag, std::uint32_t>;   // names one resource request inside a session
 using WorkerIndex = Number<struct WorkerTag, std::uint32_t>;  // 0.. inside a lease
-using Epoch = Number<struct EpochTag, std::uint32_t>;     // grows with each interpreter start of a worker
+using Epoch = Number<struct EpochTag, std::uint32_t>;         // grows with each interpreter start of a worker
 
 // Slurm reuses job ids: a job is named by all three.
 struct JobIdentity {
@@ -91,8 +91,7 @@ struct JobIdentity {
   constexpr auto operator<=>(const JobIdentity&) const = default;
 
   static constexpr auto fields() {
-    return table(field("job", &JobIdentity::job),
-                 field("submit_time_s", &JobIdentity::submit_time_s),
+    return table(field("job", &JobIdentity::job), field("submit_time_s", &JobIdentity::submit_time_s),
                  field("restart", &JobIdentity::restart));
   }
 };

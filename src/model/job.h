@@ -19,24 +19,24 @@ namespace pounce {
 enum class JobState : std::uint8_t { kUnknown, kQueued, kRunning, kEnding, kEnded };
 
 enum class JobEnd : std::uint8_t {
-  kNone,         // has not ended
-  kCompleted,    // exit code 0
-  kFailed,       // other exit code or signal
-  kCancelled,    // scancel, by any user, including us
+  kNone,       // has not ended
+  kCompleted,  // exit code 0
+  kFailed,     // other exit code or signal
+  kCancelled,  // scancel, by any user, including us
   kTimeout,
   kOutOfMemory,
   kPreempted,
   kNodeFail,
   kBootFail,
   kDeadline,
-  kNotStarted,   // the batch system could not start it and cancelled it
-  kGone          // no record is left in the batch system or in accounting
+  kNotStarted,  // the batch system could not start it and cancelled it
+  kGone         // no record is left in the batch system or in accounting
 };
 
 constexpr auto words(JobState) { return words_of<JobState>({"unknown", "queued", "running", "ending", "ended"}); }
 constexpr auto words(JobEnd) {
-  return words_of<JobEnd>({"none", "completed", "failed", "cancelled", "timeout", "out_of_memory", "preempted", "node_fail",
-                           "boot_fail", "deadline", "not_started", "gone"});
+  return words_of<JobEnd>({"none", "completed", "failed", "cancelled", "timeout", "out_of_memory", "preempted",
+                           "node_fail", "boot_fail", "deadline", "not_started", "gone"});
 }
 
 // A limit that a queued job waits for, as far as the batch system tells the numbers.
@@ -46,9 +46,10 @@ struct LimitUse {
   bool operator==(const LimitUse&) const = default;
 
   static constexpr auto fields() {
-    return table(field("what", &LimitUse::what, "as Slurm calls it: `gres/gpu:a100`, `cpu`, `mem` (MiB), `node`, `time` (minutes); or `job`. Empty: none, or its numbers are not known"),
-                 field("most", &LimitUse::most),
-                 field("used", &LimitUse::used, "by all that it counts"),
+    return table(field("what", &LimitUse::what,
+                       "as Slurm calls it: `gres/gpu:a100`, `cpu`, `mem` (MiB), `node`, `time` (minutes); or `job`. "
+                       "Empty: none, or its numbers are not known"),
+                 field("most", &LimitUse::most), field("used", &LimitUse::used, "by all that it counts"),
                  field("asked", &LimitUse::asked, "by this job"));
   }
 };
@@ -64,45 +65,39 @@ struct JobView {
   JobIdentity job_identity;
   std::optional<InstanceId> instance;  // from the tag in its comment, when it carries one of ours
   std::optional<LeaseId> lease;
-  std::string name, class_name;        // "pounce-lion", "lion"
+  std::string name, class_name;  // "pounce-lion", "lion"
   JobState state = JobState::kUnknown;
   JobEnd end = JobEnd::kNone;
-  std::uint32_t raw_state = 0;         // the batch system's own number, for logs
-  std::string state_name, reason;      // Slurm's: "PENDING", "Resources", or a longer sentence
-  std::string reason_word;             // always the single word; empty: same as reason
-  LimitUse limit;                      // the limit in the reason
-  std::int32_t ahead = -1;             // queued jobs that go first; -1: not known
-  Eta eta{};                           // for a queued job
-  std::string nodes, devices;          // "g1", "gpu:a100:1(IDX:0)"
-  Resources resources;                 // as granted; class_name filled
+  std::uint32_t raw_state = 0;     // the batch system's own number, for logs
+  std::string state_name, reason;  // Slurm's: "PENDING", "Resources", or a longer sentence
+  std::string reason_word;         // always the single word; empty: same as reason
+  LimitUse limit;                  // the limit in the reason
+  std::int32_t ahead = -1;         // queued jobs that go first; -1: not known
+  Eta eta{};                       // for a queued job
+  std::string nodes, devices;      // "g1", "gpu:a100:1(IDX:0)"
+  Resources resources;             // as granted; class_name filled
   std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;  // unix; a queued job's start is an estimate or 0
-  std::int64_t preempt_time_s = 0;     // preempted since then, with end_time_s the end of its grace time; 0: not
+  std::int64_t preempt_time_s = 0;  // preempted since then, with end_time_s the end of its grace time; 0: not
   int exit_code = 0, signal = 0;
 
   static constexpr auto fields() {
     return table(field("job", &JobView::job_identity),
                  field("instance", &JobView::instance, "from the tag in its comment"),
-                 field("lease", &JobView::lease, "likewise"),
-                 field("name", &JobView::name),
-                 field("class", &JobView::class_name),
-                 field("state", &JobView::state),
-                 field("end", &JobView::end),
+                 field("lease", &JobView::lease, "likewise"), field("name", &JobView::name),
+                 field("class", &JobView::class_name), field("state", &JobView::state), field("end", &JobView::end),
                  field("raw_state", &JobView::raw_state, "the batch system's own number"),
                  field("state_name", &JobView::state_name, "the batch system's own word"),
                  field("reason", &JobView::reason, "its own words"),
                  field("reason_word", &JobView::reason_word, "always the word; empty: as reason"),
                  field("limit", &JobView::limit, "that the reason is about").only_if_set(),
                  field("ahead", &JobView::ahead, "queued jobs that go first; -1: not known"),
-                 field("eta", &JobView::eta, "of a queued one").only_if_set(),
-                 field("nodes", &JobView::nodes),
-                 field("devices", &JobView::devices),
-                 field("resources", &JobView::resources, "as granted"),
+                 field("eta", &JobView::eta, "of a queued one").only_if_set(), field("nodes", &JobView::nodes),
+                 field("devices", &JobView::devices), field("resources", &JobView::resources, "as granted"),
                  field("submit_time_s", &JobView::submit_time_s),
                  field("start_time_s", &JobView::start_time_s, "of a queued job: estimate or 0"),
                  field("end_time_s", &JobView::end_time_s),
                  field("preempt_time_s", &JobView::preempt_time_s, "since when it is preempted; 0: it is not"),
-                 field("exit_code", &JobView::exit_code),
-                 field("signal", &JobView::signal));
+                 field("exit_code", &JobView::exit_code), field("signal", &JobView::signal));
   }
 };
 
@@ -120,17 +115,14 @@ struct JobSpec {
   std::string log_path;                            // stdout and stderr of the job
 
   static constexpr auto fields() {
-    return table(field("instance", &JobSpec::instance),
-                 field("lease", &JobSpec::lease),
+    return table(field("instance", &JobSpec::instance), field("lease", &JobSpec::lease),
                  field("resources", &JobSpec::resources, "one GPU type"),
                  field("qos", &JobSpec::qos, "empty: the QoS of the class's name"),
                  field("partition", &JobSpec::partition, "empty: Slurm's default"),
-                 field("prologue", &JobSpec::prologue, "shell lines before the command"),
-                 field("name", &JobSpec::name),
+                 field("prologue", &JobSpec::prologue, "shell lines before the command"), field("name", &JobSpec::name),
                  field("command", &JobSpec::command, "argv of pounce-worker"),
                  field("environment", &JobSpec::environment, "the whole of it"),
-                 field("directory", &JobSpec::directory),
-                 field("log_path", &JobSpec::log_path));
+                 field("directory", &JobSpec::directory), field("log_path", &JobSpec::log_path));
   }
 };
 
@@ -159,11 +151,12 @@ struct QueueWait {
   bool operator==(const QueueWait&) const = default;
 
   static constexpr auto fields() {
-    return table(field("slurm_reason", &QueueWait::slurm_reason, "Slurm's own words for the wait"),
-                 field("ahead", &QueueWait::ahead, "queued jobs that go first; -1: not known"),
-                 field("start_estimate_s", &QueueWait::start_estimate_s, "when Slurm expects it to start; 0: not known"),
-                 field("limit", &QueueWait::limit, "that it waits for").only_if_set(),
-                 field("eta", &QueueWait::eta, "when pounce expects it to start").only_if_set());
+    return table(
+        field("slurm_reason", &QueueWait::slurm_reason, "Slurm's own words for the wait"),
+        field("ahead", &QueueWait::ahead, "queued jobs that go first; -1: not known"),
+        field("start_estimate_s", &QueueWait::start_estimate_s, "when Slurm expects it to start; 0: not known"),
+        field("limit", &QueueWait::limit, "that it waits for").only_if_set(),
+        field("eta", &QueueWait::eta, "when pounce expects it to start").only_if_set());
   }
 };
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "pounce/fields.h"
 #include "model/ids.h"
+#include "pounce/fields.h"
 
 namespace pounce::model {
 

@@ -27,16 +27,17 @@ struct Qos {
   bool operator==(const Qos&) const = default;
 
   static constexpr auto fields() {
-    return table(field("name", &Qos::name),
-                 field("walltime_min", &Qos::walltime, "the longest time of a job (MaxWall)"),
-                 field("running_jobs_per_user", &Qos::running_jobs_per_user, "so many run at once, more wait (MaxJobsPU)"),
-                 field("submitted_jobs_per_user", &Qos::submitted_jobs_per_user, "so many wait or run, more are refused (MaxSubmitJobsPU)"),
-                 field("gpus_per_user", &Qos::gpus_per_user, "GPUs that one user can have at once (MaxTRESPU); 0: none"),
-                 field("priority", &Qos::priority, "who starts first; unset: 0"),
-                 field("preempts", &Qos::preempts, "classes whose jobs may be ended for its own (Preempt)"),
-                 field("grace_s", &Qos::grace, "how long one that is preempted may still run (GraceTime)"),
-                 field("deny_on_limit", &Qos::deny_on_limit,
-                       "what is over a limit is refused, instead of waiting (DenyOnLimit)"));
+    return table(
+        field("name", &Qos::name), field("walltime_min", &Qos::walltime, "the longest time of a job (MaxWall)"),
+        field("running_jobs_per_user", &Qos::running_jobs_per_user, "so many run at once, more wait (MaxJobsPU)"),
+        field("submitted_jobs_per_user", &Qos::submitted_jobs_per_user,
+              "so many wait or run, more are refused (MaxSubmitJobsPU)"),
+        field("gpus_per_user", &Qos::gpus_per_user, "GPUs that one user can have at once (MaxTRESPU); 0: none"),
+        field("priority", &Qos::priority, "who starts first; unset: 0"),
+        field("preempts", &Qos::preempts, "classes whose jobs may be ended for its own (Preempt)"),
+        field("grace_s", &Qos::grace, "how long one that is preempted may still run (GraceTime)"),
+        field("deny_on_limit", &Qos::deny_on_limit,
+              "what is over a limit is refused, instead of waiting (DenyOnLimit)"));
   }
 };
 
@@ -52,16 +53,11 @@ struct QosFacts {
   std::vector<Qos> qos;  // sorted by name
 
   static constexpr auto fields() {
-    return table(field("cluster", &QosFacts::cluster),
-                 field("has_database", &QosFacts::has_database),
-                 field("enforces_limits", &QosFacts::enforces_limits),
-                 field("enforces_qos", &QosFacts::enforces_qos),
-                 field("counts_gpus", &QosFacts::counts_gpus),
-                 field("preempts_by_qos", &QosFacts::preempts_by_qos),
-                 field("user", &QosFacts::user),
-                 field("may_write", &QosFacts::may_write),
-                 field("partitions", &QosFacts::partitions),
-                 field("qos", &QosFacts::qos));
+    return table(field("cluster", &QosFacts::cluster), field("has_database", &QosFacts::has_database),
+                 field("enforces_limits", &QosFacts::enforces_limits), field("enforces_qos", &QosFacts::enforces_qos),
+                 field("counts_gpus", &QosFacts::counts_gpus), field("preempts_by_qos", &QosFacts::preempts_by_qos),
+                 field("user", &QosFacts::user), field("may_write", &QosFacts::may_write),
+                 field("partitions", &QosFacts::partitions), field("qos", &QosFacts::qos));
   }
 };
 

@@ -20,30 +20,24 @@ struct Room {
   bool operator==(const Room&) const = default;
 
   static constexpr auto fields() {
-    return table(field("gpus", &Room::gpus),
-                 field("cpus", &Room::cpus),
-                 field("memory_mib", &Room::memory_mib));
+    return table(field("gpus", &Room::gpus), field("cpus", &Room::cpus), field("memory_mib", &Room::memory_mib));
   }
 };
 
 // A queued job that waits only for room (not for a limit, another job or a time, and not held).
 struct RoomAsked {
   std::vector<std::string> partitions;
-  std::string features;                          // required of its nodes, in Slurm's form: "a100&nvlink|h100"
+  std::string features;  // required of its nodes, in Slurm's form: "a100&nvlink|h100"
   std::vector<std::string> only_nodes, not_nodes;
   std::uint32_t nodes = 1;
-  Room each;                                     // on each of them
-  bool own = false;                              // a job of the requesting user
+  Room each;         // on each of them
+  bool own = false;  // a job of the requesting user
   bool operator==(const RoomAsked&) const = default;
 
   static constexpr auto fields() {
-    return table(field("partitions", &RoomAsked::partitions),
-                 field("features", &RoomAsked::features),
-                 field("only_nodes", &RoomAsked::only_nodes),
-                 field("not_nodes", &RoomAsked::not_nodes),
-                 field("nodes", &RoomAsked::nodes),
-                 field("each", &RoomAsked::each),
-                 field("own", &RoomAsked::own));
+    return table(field("partitions", &RoomAsked::partitions), field("features", &RoomAsked::features),
+                 field("only_nodes", &RoomAsked::only_nodes), field("not_nodes", &RoomAsked::not_nodes),
+                 field("nodes", &RoomAsked::nodes), field("each", &RoomAsked::each), field("own", &RoomAsked::own));
   }
 };
 
@@ -53,9 +47,7 @@ struct RoomHeld {  // by one job of ours on one node
   Room room;
 
   static constexpr auto fields() {
-    return table(field("job", &RoomHeld::job),
-                 field("node", &RoomHeld::node),
-                 field("room", &RoomHeld::room));
+    return table(field("job", &RoomHeld::job), field("node", &RoomHeld::node), field("room", &RoomHeld::room));
   }
 };
 
@@ -65,10 +57,8 @@ struct NodeRoom {  // a node that accepts work: with our jobs on it, or with roo
   Room free;
 
   static constexpr auto fields() {
-    return table(field("name", &NodeRoom::name),
-                 field("partitions", &NodeRoom::partitions),
-                 field("features", &NodeRoom::features),
-                 field("free", &NodeRoom::free));
+    return table(field("name", &NodeRoom::name), field("partitions", &NodeRoom::partitions),
+                 field("features", &NodeRoom::features), field("free", &NodeRoom::free));
   }
 };
 
@@ -79,10 +69,8 @@ struct QueueSnapshot {
   std::vector<NodeRoom> nodes;
 
   static constexpr auto fields() {
-    return table(field("hidden", &QueueSnapshot::hidden),
-                 field("waiting", &QueueSnapshot::waiting),
-                 field("held", &QueueSnapshot::held),
-                 field("nodes", &QueueSnapshot::nodes));
+    return table(field("hidden", &QueueSnapshot::hidden), field("waiting", &QueueSnapshot::waiting),
+                 field("held", &QueueSnapshot::held), field("nodes", &QueueSnapshot::nodes));
   }
 };
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "model/worker_report.h"
 #include "model/job.h"
+#include "model/worker_report.h"
 #include "pounce/cause.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
@@ -22,8 +22,7 @@ struct HistoryLine {
   std::string from, to, what;
 
   static constexpr auto fields() {
-    return table(field("ago_s", &HistoryLine::ago_s),
-                 field("cause", &HistoryLine::cause).only_if_set(),
+    return table(field("ago_s", &HistoryLine::ago_s), field("cause", &HistoryLine::cause).only_if_set(),
                  field("from", &HistoryLine::from, "of a change of state").only_if_set(),
                  field("to", &HistoryLine::to).only_if_set(),
                  field("what", &HistoryLine::what, "their sentence, put by who shows it").only_if_set());
@@ -37,9 +36,12 @@ struct Used {
   std::vector<TaskGpuUse> gpu_tasks{};
 
   static constexpr auto fields() {
-    return table(part(&Used::figures), field("suggestion", &Used::suggestion, "what to ask for next time: a sentence, put by who shows it").only_if_set(),
-                 field("gpu_facts", &Used::gpus, "what its workers' driver told of them: those of *device*").only_if_set(),
-                 field("gpu_tasks", &Used::gpu_tasks, "of the last tasks: those of *device use*").only_if_set());
+    return table(
+        part(&Used::figures),
+        field("suggestion", &Used::suggestion, "what to ask for next time: a sentence, put by who shows it")
+            .only_if_set(),
+        field("gpu_facts", &Used::gpus, "what its workers' driver told of them: those of *device*").only_if_set(),
+        field("gpu_tasks", &Used::gpu_tasks, "of the last tasks: those of *device use*").only_if_set());
   }
 };
 
@@ -64,28 +66,21 @@ struct LeaseRow {
   std::vector<std::string> loading{};
 
   static constexpr auto fields() {
-    return table(field("lease", &LeaseRow::lease),
-                 field("state", &LeaseRow::state, "a word of `states.md`"),
+    return table(field("lease", &LeaseRow::lease), field("state", &LeaseRow::state, "a word of `states.md`"),
                  field("cause", &LeaseRow::cause, "why it is in this state").only_if_set(),
                  field("not_before_s", &LeaseRow::not_before_s, "it is not asked for earlier").only_if_set(),
                  field("reason", &LeaseRow::reason, "its sentence, put by who shows it").only_if_set(),
-                 part(&LeaseRow::resources),
-                 field("job", &LeaseRow::job),
-                 field("node", &LeaseRow::node),
-                 field("devices", &LeaseRow::devices),
-                 part(&LeaseRow::wait),
+                 part(&LeaseRow::resources), field("job", &LeaseRow::job), field("node", &LeaseRow::node),
+                 field("devices", &LeaseRow::devices), part(&LeaseRow::wait),
                  field("start_s", &LeaseRow::start_s, "when its job started; 0: not known"),
                  field("end_s", &LeaseRow::end_s, "when its time ends; 0: not known"),
                  field("waiting", &LeaseRow::waiting, "tasks not sent yet"),
                  field("running", &LeaseRow::running, "tasks, by the workers' last beats"),
                  field("loading", &LeaseRow::loading, "modules that are loaded before a task needs them").only_if_set(),
                  field("worker_linked", &LeaseRow::worker_linked, "one of them at least"),
-                 field("workers_ready", &LeaseRow::workers_ready),
-                 field("release_asked", &LeaseRow::release_asked),
-                 field("session", &LeaseRow::session, "empty: nobody claims it"),
-                 field("request", &LeaseRow::request),
-                 field("age_s", &LeaseRow::age_s),
-                 field("state_s", &LeaseRow::state_s, "in this state"),
+                 field("workers_ready", &LeaseRow::workers_ready), field("release_asked", &LeaseRow::release_asked),
+                 field("session", &LeaseRow::session, "empty: nobody claims it"), field("request", &LeaseRow::request),
+                 field("age_s", &LeaseRow::age_s), field("state_s", &LeaseRow::state_s, "in this state"),
                  field("used", &LeaseRow::used, "since a worker has told"),
                  field("history", &LeaseRow::history, "what happened when"));
   }
@@ -117,8 +112,8 @@ struct SessionRow {
   std::string host, directory;
 
   static constexpr auto fields() {
-    return table(field("session", &SessionRow::session), field("pid", &SessionRow::pid), field("host", &SessionRow::host),
-                 field("directory", &SessionRow::directory));
+    return table(field("session", &SessionRow::session), field("pid", &SessionRow::pid),
+                 field("host", &SessionRow::host), field("directory", &SessionRow::directory));
   }
 };
 
@@ -141,7 +136,8 @@ struct PolicyInUse {
   std::string path, trouble;
 
   static constexpr auto fields() {
-    return table(field("path", &PolicyInUse::path), field("trouble", &PolicyInUse::trouble, "why the file is not used"));
+    return table(field("path", &PolicyInUse::path),
+                 field("trouble", &PolicyInUse::trouble, "why the file is not used"));
   }
 };
 
@@ -149,9 +145,10 @@ struct RpcCounts {
   std::uint64_t submits = 0, polls = 0, looks = 0, reconciles = 0, cancels = 0, events = 0, ignored = 0;
 
   static constexpr auto fields() {
-    return table(field("submits", &RpcCounts::submits), field("polls", &RpcCounts::polls), field("looks", &RpcCounts::looks),
-                 field("reconciles", &RpcCounts::reconciles), field("cancels", &RpcCounts::cancels),
-                 field("events", &RpcCounts::events), field("ignored", &RpcCounts::ignored));
+    return table(field("submits", &RpcCounts::submits), field("polls", &RpcCounts::polls),
+                 field("looks", &RpcCounts::looks), field("reconciles", &RpcCounts::reconciles),
+                 field("cancels", &RpcCounts::cancels), field("events", &RpcCounts::events),
+                 field("ignored", &RpcCounts::ignored));
   }
 };
 
@@ -171,18 +168,19 @@ struct StatusDocument {
   std::vector<NodeRow> nodes{};
 
   static constexpr auto fields() {
-    return table(field("version", &StatusDocument::version), field("pid", &StatusDocument::pid),
-                 field("instance", &StatusDocument::instance), field("cluster", &StatusDocument::cluster),
-                 field("launcher", &StatusDocument::launcher), field("libslurm", &StatusDocument::libslurm),
-                 field("config", &StatusDocument::config, "the configuration file; empty: none"),
-                 field("policy", &StatusDocument::policy), field("state_folder", &StatusDocument::state_folder),
-                 field("stand_in_gpus", &StatusDocument::stand_in_gpus),
-                 field("reconciled", &StatusDocument::reconciled, "a reconciliation has succeeded since the start"),
-                 field("listeners", &StatusDocument::listeners),
-                 field("sessions", &StatusDocument::sessions), field("rpc", &StatusDocument::rpc),
-                 field("leases", &StatusDocument::leases),
-                 field("ended", &StatusDocument::ended, "the last that ended after they had worked"),
-                 field("nodes", &StatusDocument::nodes, "those of the leases whose driver told of their GPUs, and those that are avoided: those of *node*"));
+    return table(
+        field("version", &StatusDocument::version), field("pid", &StatusDocument::pid),
+        field("instance", &StatusDocument::instance), field("cluster", &StatusDocument::cluster),
+        field("launcher", &StatusDocument::launcher), field("libslurm", &StatusDocument::libslurm),
+        field("config", &StatusDocument::config, "the configuration file; empty: none"),
+        field("policy", &StatusDocument::policy), field("state_folder", &StatusDocument::state_folder),
+        field("stand_in_gpus", &StatusDocument::stand_in_gpus),
+        field("reconciled", &StatusDocument::reconciled, "a reconciliation has succeeded since the start"),
+        field("listeners", &StatusDocument::listeners), field("sessions", &StatusDocument::sessions),
+        field("rpc", &StatusDocument::rpc), field("leases", &StatusDocument::leases),
+        field("ended", &StatusDocument::ended, "the last that ended after they had worked"),
+        field("nodes", &StatusDocument::nodes,
+              "those of the leases whose driver told of their GPUs, and those that are avoided: those of *node*"));
   }
 };
 

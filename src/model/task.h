@@ -22,13 +22,13 @@ struct Request {
   bool operator==(const Request&) const = default;
 
   static constexpr auto fields() {
-    return table(field("id", &Request::id),
-                 field("resources", &Request::resources),
+    return table(field("id", &Request::id), field("resources", &Request::resources),
                  field("waiting", &Request::waiting, "tasks not yet sent"),
                  field("running", &Request::running, "tasks sent and not ended"),
                  field("holds", &Request::holds, "leases that this client talks to: it claims them after a restart"),
                  field("generation", &Request::generation,
-                       "grows with the first call after the client was told that a lease of this request, or the request, has ended")
+                       "grows with the first call after the client was told that a lease of this request, or the "
+                       "request, has ended")
                      .only_if_set());
   }
 };
@@ -39,7 +39,8 @@ struct Request {
 enum class RemoteTaskState : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };
 // An unknown state of a later version reads as kUnknown.
 constexpr auto words(RemoteTaskState) {
-  return words_of<RemoteTaskState>({"unknown", "queued", "running", "done", "forgotten", "ending"}, RemoteTaskState::kUnknown);
+  return words_of<RemoteTaskState>({"unknown", "queued", "running", "done", "forgotten", "ending"},
+                                   RemoteTaskState::kUnknown);
 }
 
 }  // namespace pounce
@@ -56,10 +57,13 @@ struct RunFigures {
   bool operator==(const RunFigures&) const = default;
 
   static constexpr auto fields() {
-    return table(field("run_start_ns", &RunFigures::run_start_ns, "before the function's first line; 0: it did not come to that"),
+    return table(field("run_start_ns", &RunFigures::run_start_ns,
+                       "before the function's first line; 0: it did not come to that"),
                  field("run_end_ns", &RunFigures::run_end_ns, "after its last"),
-                 field("peak_memory", &RunFigures::peak_memory, "the most bytes of memory that its Python had meanwhile; 0: not known"),
-                 field("imports_ns", &RunFigures::imports_ns, "so long it waited for modules to be loaded: before its run and in it"));
+                 field("peak_memory", &RunFigures::peak_memory,
+                       "the most bytes of memory that its Python had meanwhile; 0: not known"),
+                 field("imports_ns", &RunFigures::imports_ns,
+                       "so long it waited for modules to be loaded: before its run and in it"));
   }
 };
 

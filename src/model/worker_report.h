@@ -41,10 +41,12 @@ struct JobFigures {
                  field("idle_ms", &JobFigures::idle_ms, "without one; both 0: not told"),
                  field("cpu_ms", &JobFigures::cpu_ms, "of all its processes"),
                  field("memory_peak_mib", &JobFigures::memory_peak_mib, "the most that they had"),
-                 field("gpu_percent", &JobFigures::gpu_percent, "of the time with a task its GPUs computed, by their driver; -1: not known"),
+                 field("gpu_percent", &JobFigures::gpu_percent,
+                       "of the time with a task its GPUs computed, by their driver; -1: not known"),
                  field("gpu_memory_peak_mib", &JobFigures::gpu_memory_peak_mib, "the most of one GPU"),
                  field("gpu_memory_total_mib", &JobFigures::gpu_memory_total_mib, "that one GPU has; 0: not known"),
-                 field("held", &JobFigures::held, "a notebook holds it, or did for a part of the time (`%pounce hold`)").only_if_set());
+                 field("held", &JobFigures::held, "a notebook holds it, or did for a part of the time (`%pounce hold`)")
+                     .only_if_set());
   }
 };
 
@@ -61,15 +63,15 @@ struct GpuRow {
   bool operator==(const GpuRow&) const = default;
 
   static constexpr auto fields() {
-    return table(field("uuid", &GpuRow::uuid, "as its driver writes it"),
-                 field("model", &GpuRow::model),
-                 field("slice", &GpuRow::slice, "of a GPU that is divided (MIG): `3g.40gb`").only_if_set(),
-                 field("driver", &GpuRow::driver, "its version"),
-                 field("memory_mib", &GpuRow::memory_mib),
-                 field("numa_node", &GpuRow::numa_node, "whose memory is nearest; -1: not known"),
-                 field("nvlink", &GpuRow::nvlink, "UUIDs of those of this worker that it reaches over NVLink").only_if_set(),
-                 field("uncorrected_errors", &GpuRow::uncorrected_errors, "of its memory (ECC), since the driver was loaded; -1: not known"),
-                 field("failed", &GpuRow::failed, "why it is not to be used: a sentence").only_if_set());
+    return table(
+        field("uuid", &GpuRow::uuid, "as its driver writes it"), field("model", &GpuRow::model),
+        field("slice", &GpuRow::slice, "of a GPU that is divided (MIG): `3g.40gb`").only_if_set(),
+        field("driver", &GpuRow::driver, "its version"), field("memory_mib", &GpuRow::memory_mib),
+        field("numa_node", &GpuRow::numa_node, "whose memory is nearest; -1: not known"),
+        field("nvlink", &GpuRow::nvlink, "UUIDs of those of this worker that it reaches over NVLink").only_if_set(),
+        field("uncorrected_errors", &GpuRow::uncorrected_errors,
+              "of its memory (ECC), since the driver was loaded; -1: not known"),
+        field("failed", &GpuRow::failed, "why it is not to be used: a sentence").only_if_set());
   }
 };
 
@@ -81,9 +83,10 @@ struct TaskGpuUse {
   bool operator==(const TaskGpuUse&) const = default;
 
   static constexpr auto fields() {
-    return table(field("task", &TaskGpuUse::task, "its id"),
-                 field("gpu_percent", &TaskGpuUse::gpu_percent, "of its time the worker's GPUs computed; -1: not known"),
-                 field("gpu_memory_peak_mib", &TaskGpuUse::gpu_memory_peak_mib, "the most of one GPU meanwhile"));
+    return table(
+        field("task", &TaskGpuUse::task, "its id"),
+        field("gpu_percent", &TaskGpuUse::gpu_percent, "of its time the worker's GPUs computed; -1: not known"),
+        field("gpu_memory_peak_mib", &TaskGpuUse::gpu_memory_peak_mib, "the most of one GPU meanwhile"));
   }
 };
 
@@ -98,12 +101,15 @@ struct NodeRow {
   bool operator==(const NodeRow&) const = default;
 
   static constexpr auto fields() {
-    return table(field("node", &NodeRow::node),
-                 field("leases", &NodeRow::leases, "of this instance, with a worker there"),
-                 field("gpus", &NodeRow::gpus, "of these leases"),
-                 field("gpu_direct_storage", &NodeRow::gpu_direct_storage, "from files to GPUs: `yes`, `compat` (through the host), `no`; empty: not told").only_if_set(),
-                 field("avoided_until_s", &NodeRow::avoided_until_s, "unix time; until then no lease is asked for there").only_if_set(),
-                 field("trouble", &NodeRow::trouble, "why: a sentence").only_if_set());
+    return table(
+        field("node", &NodeRow::node), field("leases", &NodeRow::leases, "of this instance, with a worker there"),
+        field("gpus", &NodeRow::gpus, "of these leases"),
+        field("gpu_direct_storage", &NodeRow::gpu_direct_storage,
+              "from files to GPUs: `yes`, `compat` (through the host), `no`; empty: not told")
+            .only_if_set(),
+        field("avoided_until_s", &NodeRow::avoided_until_s, "unix time; until then no lease is asked for there")
+            .only_if_set(),
+        field("trouble", &NodeRow::trouble, "why: a sentence").only_if_set());
   }
 };
 

@@ -76,7 +76,8 @@ Result<About> read_about(std::string_view text) {
 std::vector<std::string> variables_of(const Manifest& manifest) {
   std::vector<std::string> names;
   for (const Unit& unit : manifest.units)
-    std::ranges::copy_if(unit.names, std::back_inserter(names), [](const std::string& name) { return !name.starts_with('_'); });
+    std::ranges::copy_if(unit.names, std::back_inserter(names),
+                         [](const std::string& name) { return !name.starts_with('_'); });
   std::ranges::sort(names);
   return names;
 }

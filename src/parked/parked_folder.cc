@@ -1,16 +1,17 @@
 #include "parked/parked_folder.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <dirent.h>
-#include <fcntl.h>
 #include <filesystem>
 #include <memory>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 #include "base/file_io.h"
@@ -29,18 +30,21 @@ struct CloseFolder {
 
 // The number between `before` and `behind`; nullopt: the name has another form.
 std::optional<std::uint64_t> number_in(std::string_view name, std::string_view before, std::string_view behind) {
-  if (!name.starts_with(before) || !name.ends_with(behind) || name.size() <= before.size() + behind.size()) return std::nullopt;
+  if (!name.starts_with(before) || !name.ends_with(behind) || name.size() <= before.size() + behind.size())
+    return std::nullopt;
   const std::string_view digits = name.substr(before.size(), name.size() - before.size() - behind.size());
   std::uint64_t number = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (digits.size() > kMostDigits || read.ec != std::errc{} || read.ptr != digits.data() + digits.size()) return std::nullopt;
+  if (digits.size() > kMostDigits || read.ec != std::errc{} || read.ptr != digits.data() + digits.size())
+    return std::nullopt;
   return number;
 }
 
 }  // namespace
 
 bool is_id(std::string_view name) {
-  return name.size() == kIdLength && std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return name.size() == kIdLength &&
+         std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 std::optional<std::uint64_t> epoch_of_manifest(std::string_view name) { return number_in(name, "manifest-", ".json"); }
@@ -73,8 +77,9 @@ Result<UniqueFd> opened(int at, const std::string& name, int flags, mode_t kind)
   const std::string wrong_kind = kind == S_IFDIR ? "is a link, or no folder" : "is a link, or no file";
   UniqueFd file(::openat(at, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags));
   if (!file && (errno == ELOOP || errno == ENOTDIR)) return refused(name, wrong_kind);
-  struct stat facts {};
-  if (!file || ::fstat(file.get(), &facts) != 0) return refused(name, std::string("cannot be opened: ") + std::strerror(errno));
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0)
+    return refused(name, std::string("cannot be opened: ") + std::strerror(errno));
   if ((facts.st_mode & S_IFMT) != kind) return refused(name, wrong_kind);
   if (facts.st_uid != ::geteuid()) return refused(name, "belongs to another user");
   if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) return refused(name, "may be written by others");
@@ -92,7 +97,7 @@ constexpr std::size_t kMostFiles = 1'000'000;
 constexpr int kTries = 5;  // a manifest may be replaced while we look
 
 std::optional<std::int64_t> written_s(int folder, const std::string& name) {
-  struct stat facts {};
+  struct stat facts{};
   if (::fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
   return std::max<std::int64_t>(facts.st_mtim.tv_sec, 0);
 }
@@ -132,8 +137,9 @@ std::optional<std::int64_t> SavedState::saved_s() const {
 }
 
 std::optional<std::int64_t> SavedState::used_s() const {
-  const auto newest =
-      newest_s(folder_.get(), [](const std::string& name) { return epoch_of_manifest(name) || is_owner(name) || name == kAbout; });
+  const auto newest = newest_s(folder_.get(), [](const std::string& name) {
+    return epoch_of_manifest(name) || is_owner(name) || name == kAbout;
+  });
   return newest == 0 ? written_s(folder_.get(), ".") : newest;
 }
 
@@ -142,7 +148,8 @@ Result<std::optional<std::string>> SavedState::manifest() const {
     const std::string name = newest_manifest(folder_.get());
     if (name.empty()) return std::nullopt;
     auto text = read(name, kMostManifestBytes);
-    if (text || i == kTries || written_s(folder_.get(), name)) return text.map([](std::string& known) { return std::optional(std::move(known)); });
+    if (text || i == kTries || written_s(folder_.get(), name))
+      return text.map([](std::string& known) { return std::optional(std::move(known)); });
   }
 }
 
@@ -153,14 +160,15 @@ Result<std::string> SavedState::read(const std::string& name, std::size_t most_b
   if (!file) return failure(file.error());
   auto text = read_whole(file->get(), most_bytes);
   if (text) return *std::move(text);
-  return failure(ErrorCode::kBadRequest, name + " cannot be read, or is longer than " + std::to_string(most_bytes) + " bytes",
+  return failure(ErrorCode::kBadRequest,
+                 name + " cannot be read, or is longer than " + std::to_string(most_bytes) + " bytes",
                  "Remove the saved state, and run the cells again.");
 }
 
 std::uint64_t SavedState::bytes() const {
   std::uint64_t sum = 0;
   for_each_name(folder_.get(), kMostFiles, [&](const std::string& name) {
-    struct stat facts {};
+    struct stat facts{};
     if (::fstatat(folder_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(facts.st_mode))
       sum += static_cast<std::uint64_t>(facts.st_size);
     return true;
@@ -174,8 +182,8 @@ std::size_t SavedState::remove_some(std::size_t most) const {
     names.push_back(name);
     return true;
   });
-  return static_cast<std::size_t>(
-      std::ranges::count_if(names, [&](const std::string& name) { return ::unlinkat(folder_.get(), name.c_str(), 0) == 0; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      names, [&](const std::string& name) { return ::unlinkat(folder_.get(), name.c_str(), 0) == 0; }));
 }
 
 namespace {
@@ -205,7 +213,9 @@ Result<std::optional<ParkedFolder>> ParkedFolder::open(const std::string& path) 
   std::error_code hidden;
   if (!std::filesystem::exists(std::filesystem::symlink_status(place, hidden))) return std::nullopt;
   const auto parent = open_trusted_folder(place.parent_path());
-  if (!parent) return failure(ErrorCode::kBadRequest, parent.error().text, parent.error().remedy.empty() ? "" : parent.error().remedy + ".");
+  if (!parent)
+    return failure(ErrorCode::kBadRequest, parent.error().text,
+                   parent.error().remedy.empty() ? "" : parent.error().remedy + ".");
   auto root = open_own_folder(parent->get(), place.filename());
   if (!root) return failure(root.error());
   return ParkedFolder(std::move(*root));

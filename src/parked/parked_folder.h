@@ -19,9 +19,9 @@ namespace pounce::parked {
 
 // What the folder of saved states and a state in it may hold, by name. Thread: any.
 
-bool is_id(std::string_view name);                                     // a state's id: 16 hex digits
+bool is_id(std::string_view name);                                      // a state's id: 16 hex digits
 std::optional<std::uint64_t> epoch_of_manifest(std::string_view name);  // manifest-<epoch>.json
-bool is_owner(std::string_view name);                                  // owner-<epoch>
+bool is_owner(std::string_view name);                                   // owner-<epoch>
 
 // Calls `take` with each name in an open folder until it returns false, at most `most` times. True: those were all
 // names.
@@ -69,7 +69,7 @@ class ParkedFolder {
   // nullopt: there is no folder, so nothing is saved. Error: it is a link, of another user, or writable for others.
   static Result<std::optional<ParkedFolder>> open(const std::string& path);
 
-  std::vector<std::string> ids() const;  // of the states, sorted; only some if there are very many
+  std::vector<std::string> ids() const;        // of the states, sorted; only some if there are very many
   std::vector<std::string> leftovers() const;  // states that are put aside but not removed yet
 
   Result<SavedState> state(const std::string& name) const { return SavedState::open(root_.get(), name); }

@@ -1,10 +1,9 @@
-#include "policy/placement_choice.h"
-
 #include <algorithm>
 #include <limits>
 #include <set>
 
 #include "base/text.h"
+#include "policy/placement_choice.h"
 #include "policy/policy_keys.h"
 
 namespace pounce::policy {
@@ -25,12 +24,15 @@ std::vector<std::string> described_types(const Policy& policy) {
   return types;
 }
 
-bool says_which(const Resources& resources) { return !resources.gpu_type.empty() || resources.gpu_memory_mib > 0 || resources.cuda > 0; }
+bool says_which(const Resources& resources) {
+  return !resources.gpu_type.empty() || resources.gpu_memory_mib > 0 || resources.cuda > 0;
+}
 
 // On several nodes all ranks get one type, since they wait for the slowest. False if there are too few nodes, so that
 // the error names that cause.
 bool wants_one_type(const Resources& resources, const Nodes* nodes) {
-  return resources.nodes > 1 && nodes != nullptr && gpu_types_of(*nodes).size() > 1 && enough_can_hold(*nodes, resources, "");
+  return resources.nodes > 1 && nodes != nullptr && gpu_types_of(*nodes).size() > 1 &&
+         enough_can_hold(*nodes, resources, "");
 }
 
 // The cluster's types; first the one of which most nodes have enough.
@@ -75,11 +77,14 @@ Sorted sorted(const Policy& policy, const Resources& resources, const Nodes* nod
   Sorted result;
   const bool named = !resources.gpu_type.empty();
   const auto there = nodes != nullptr ? gpu_types_of(*nodes) : std::vector<std::string>{};
-  for (const std::string& type : named ? named_types(resources) : says_which(resources) ? described_types(policy) : types_there(*nodes, resources)) {
+  for (const std::string& type : named                   ? named_types(resources)
+                                 : says_which(resources) ? described_types(policy)
+                                                         : types_there(*nodes, resources)) {
     const bool exists = nodes == nullptr || std::ranges::count(there, type) > 0;
     std::string why = shortcoming(policy, type, resources);
     if (why.empty() && !exists) why = "not there";
-    if (why.empty() && nodes != nullptr && !enough_can_hold(*nodes, resources, type)) why = resources.nodes > 1 ? "not so much on so many nodes" : "not so much on one node";
+    if (why.empty() && nodes != nullptr && !enough_can_hold(*nodes, resources, type))
+      why = resources.nodes > 1 ? "not so much on so many nodes" : "not so much on one node";
     if (why.empty())
       result.fit.push_back(type);
     else if (named || exists)
@@ -117,7 +122,9 @@ bool is_free(const Nodes& nodes, const Resources& resources, const std::string& 
 // The smallest type with enough memory that the cluster has for all workers, on any nodes.
 std::string smallest_apart(const Policy& policy, const Resources& resources, const Nodes& nodes) {
   for (const std::string& type : described_types(policy))
-    if (shortcoming(policy, type, resources).empty() && workers_held(nodes, resources.apart(), type) >= resources.workers) return type;
+    if (shortcoming(policy, type, resources).empty() &&
+        workers_held(nodes, resources.apart(), type) >= resources.workers)
+      return type;
   return {};
 }
 
@@ -133,7 +140,8 @@ std::vector<std::string> named_types(const Resources& resources) {
   return types;
 }
 
-Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& resources, const Nodes* nodes, const GpuCounts& awaited) {
+Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& resources, const Nodes* nodes,
+                             const GpuCounts& awaited) {
   if (resources.gpus == 0 || !(says_which(resources) || wants_one_type(resources, nodes))) return GpuChoice{};
   const Sorted types = sorted(policy, resources, nodes);
   if (types.fit.empty()) return failure(nothing_fits(policy, resources, nodes, types));
@@ -141,18 +149,20 @@ Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& resources, c
   if (nodes == nullptr || is_free(*nodes, resources, first, awaited))
     return GpuChoice{first, "GPU type " + first + ": the first that will do"};
   for (const std::string& type : types.fit)
-    if (is_free(*nodes, resources, type, awaited)) return GpuChoice{type, "GPU type " + type + ": it is free, " + first + " is not"};
+    if (is_free(*nodes, resources, type, awaited))
+      return GpuChoice{type, "GPU type " + type + ": it is free, " + first + " is not"};
   // Prefers a type on nodes that take work to waiting for a drained node.
   for (const std::string& type : types.fit) {
     if (!enough_can_hold(that_take_work(*nodes), resources, type)) continue;
-    if (type != first) return GpuChoice{type, "GPU type " + type + ": none is free now, and no node that takes work has " + first};
+    if (type != first)
+      return GpuChoice{type, "GPU type " + type + ": none is free now, and no node that takes work has " + first};
     break;
   }
   return GpuChoice{first, "GPU type " + first + ": none is free now, and it is the first that will do"};
 }
 
-std::string better_apart(const Policy& policy, const Resources& resources, const Nodes& nodes, const std::string& together,
-                         const GpuCounts& awaited) {
+std::string better_apart(const Policy& policy, const Resources& resources, const Nodes& nodes,
+                         const std::string& together, const GpuCounts& awaited) {
   const bool many = resources.workers > 1 && resources.nodes == 1 && resources.gang == 0 && !resources.is_pool();
   if (!many || resources.gpus == 0 || resources.gpu_memory_mib == 0 || !resources.gpu_type.empty()) return {};
   const std::string small = smallest_apart(policy, resources, nodes);
@@ -160,7 +170,8 @@ std::string better_apart(const Policy& policy, const Resources& resources, const
   const std::string why = "as many " + small + ", which are smaller than " + together + ", are on several nodes";
   if (!enough_can_hold(nodes, resources, small)) return why;
   // One node can hold all workers, but not now: separate leases are better only if they need not wait.
-  const bool room = workers_with_room(nodes, resources.apart(), small) >= resources.workers && some_are_left(nodes, resources, small, awaited);
+  const bool room = workers_with_room(nodes, resources.apart(), small) >= resources.workers &&
+                    some_are_left(nodes, resources, small, awaited);
   return room ? why + ", and free" : "";
 }
 

@@ -61,9 +61,9 @@ std::vector<std::string> worker_command(const Policy& policy, const std::vector<
 }
 
 const std::vector<std::string>& slurm_options_there_are() {
-  static const std::vector<std::string> all = {"constraint", "exclude",   "exclusive", "licenses", "mail-type",
-                                               "mail-user",  "nice",      "nodelist",  "prefer",   "reservation",
-                                               "switches",   "tmp",       "wckey"};
+  static const std::vector<std::string> all = {"constraint", "exclude", "exclusive", "licenses", "mail-type",
+                                               "mail-user",  "nice",    "nodelist",  "prefer",   "reservation",
+                                               "switches",   "tmp",     "wckey"};
   return all;
 }
 

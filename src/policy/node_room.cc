@@ -14,11 +14,11 @@ namespace {
 struct Has {
   std::uint32_t cpus;
   std::uint64_t memory_mib;
-  std::uint32_t GpuUse::*gpus;
+  std::uint32_t GpuUse::* gpus;
 };
 
 // Without a type Slurm mixes types.
-std::uint32_t gpus_of(const NodeUse& node, std::uint32_t GpuUse::*which, const std::string& type) {
+std::uint32_t gpus_of(const NodeUse& node, std::uint32_t GpuUse::* which, const std::string& type) {
   std::uint32_t gpus = 0;
   for (const GpuUse& gpu : node.gpus)
     if (type.empty() || gpu.type == type) gpus += gpu.*which;
@@ -45,7 +45,8 @@ Has free_of(const NodeUse& node) { return {node.cpus_free, node.memory_free_mib,
 
 Nodes nodes_for(const ClusterSnapshot& cluster_snapshot, const std::string& partition) {
   // If Slurm hides partitions (PrivateData=partitions), no node's partition is known, and Slurm decides.
-  const bool shown = std::ranges::any_of(cluster_snapshot.nodes, [](const NodeUse& node) { return !node.partitions.empty(); });
+  const bool shown =
+      std::ranges::any_of(cluster_snapshot.nodes, [](const NodeUse& node) { return !node.partitions.empty(); });
   const std::string wanted = !shown ? "" : partition.empty() ? cluster_snapshot.default_partition : partition;
   Nodes nodes;
   for (const NodeUse& node : cluster_snapshot.nodes)
@@ -64,11 +65,13 @@ bool has_room(const NodeUse& node, const Resources& resources, const std::string
 }
 
 bool enough_can_hold(const Nodes& nodes, const Resources& resources, const std::string& type) {
-  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return can_hold(*node, resources, type); }) >= resources.nodes;
+  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return can_hold(*node, resources, type); }) >=
+         resources.nodes;
 }
 
 bool enough_have_room(const Nodes& nodes, const Resources& resources, const std::string& type) {
-  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return has_room(*node, resources, type); }) >= resources.nodes;
+  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return has_room(*node, resources, type); }) >=
+         resources.nodes;
 }
 
 std::uint64_t workers_held(const Nodes& nodes, const Resources& one, const std::string& type) {
@@ -128,12 +131,14 @@ std::string what_fits(const Resources& resources, const Nodes& nodes) {
   const std::string one = "Ask for what one node has: at most " + largest(nodes);
   if (resources.workers == 1) return one + ".";
   const std::string workers = std::to_string(resources.workers);
-  return one + "; or for workers on several nodes: " + (resources.gang > 0 ? "nodes=." : "workers=\"0:" + workers + "\".");
+  return one +
+         "; or for workers on several nodes: " + (resources.gang > 0 ? "nodes=." : "workers=\"0:" + workers + "\".");
 }
 
 // Ranks of a gang are one job and cannot be separate leases.
 bool fits_apart(const Resources& resources, const Nodes& nodes) {
-  return resources.workers > 1 && resources.nodes == 1 && resources.gang == 0 && enough_can_hold(nodes, resources.apart(), resources.gpu_type);
+  return resources.workers > 1 && resources.nodes == 1 && resources.gang == 0 &&
+         enough_can_hold(nodes, resources.apart(), resources.gpu_type);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "base/text.h"
-#include "policy/policy_keys.h"
 #include "policy/job_template.h"
+#include "policy/policy_keys.h"
 
 namespace pounce::policy {
 namespace {
@@ -81,12 +81,16 @@ Result<void> find_nodes(const Policy& policy, Choice& choice, const SchedulingCo
   const Nodes nodes = nodes_for(*context.cluster_snapshot, choice.partition);
   const bool shown = !context.cluster_snapshot->nodes.empty();  // false if Slurm hides nodes (PrivateData=nodes)
   const auto gpu = choose_gpu(policy, resources, shown ? &nodes : nullptr, context.awaited);
-  if (gpu && shown && context.may_go_apart) choice.apart = better_apart(policy, resources, nodes, gpu->type, context.awaited);
+  if (gpu && shown && context.may_go_apart)
+    choice.apart = better_apart(policy, resources, nodes, gpu->type, context.awaited);
   if (!gpu) return failure(gpu.error());
   resources.gpu_type = gpu->type;
   if (!gpu->why.empty()) choice.why.push_back(gpu->why);
   if (shown && !enough_can_hold(nodes, resources, resources.gpu_type)) {
-    Error error{ErrorCode::kUnsatisfiable, resources.nodes > 1 ? "no " + std::to_string(resources.nodes) + " nodes" : "no node", {}, {}};
+    Error error{ErrorCode::kUnsatisfiable,
+                resources.nodes > 1 ? "no " + std::to_string(resources.nodes) + " nodes" : "no node",
+                {},
+                {}};
     error.text += (choice.partition.empty() ? "" : " of partition " + choice.partition) + " can ever give this";
     tell_what_fits(error, resources, nodes);
     return failure(std::move(error));
@@ -103,7 +107,8 @@ Result<void> is_somewhere(const Policy& policy, const std::string& name, const S
   return failure(ErrorCode::kUnknownClass, text + " but the policy's: " + joined(policy.classes, ", ", &Class::name));
 }
 
-Result<Choice> in_class(const Policy& policy, const Class& one, const Resources& resources, const SchedulingContext& context) {
+Result<Choice> in_class(const Policy& policy, const Class& one, const Resources& resources,
+                        const SchedulingContext& context) {
   if (const auto within = within_limits(one, resources); !within) return failure(within.error());
   Choice choice{resources, {}, one.partition, {}};
   choice.resources.class_name = one.name;
@@ -132,7 +137,8 @@ Result<Choice> first_class(const Policy& policy, const Resources& resources, con
     passed.push_back(choice.error().text);
   }
   // If the class does not matter, all classes fail with the same error.
-  if (only && std::ranges::count(passed, only->text) == static_cast<std::ptrdiff_t>(passed.size())) return failure(*only);
+  if (only && std::ranges::count(passed, only->text) == static_cast<std::ptrdiff_t>(passed.size()))
+    return failure(*only);
   return failure(ErrorCode::kUnsatisfiable, "no class gives this: " + joined(passed, "; "),
                  only ? only->remedy : "Ask the admin to open a class to you.");
 }
@@ -157,7 +163,8 @@ std::vector<const Class*> in_order(const Policy& policy) {
 
 bool needs_cluster_snapshot(const Policy& policy, const Resources& resources) {
   const bool open_class = resources.class_name.empty() && !policy.classes.empty();
-  const bool open_type = resources.gpu_memory_mib > 0 || resources.cuda > 0 || resources.gpu_type.find(',') != std::string::npos ||
+  const bool open_type = resources.gpu_memory_mib > 0 || resources.cuda > 0 ||
+                         resources.gpu_type.find(',') != std::string::npos ||
                          (resources.nodes > 1 && resources.gpus > 0 && resources.gpu_type.empty());
   return open_class || open_type || resources.placement != Placement::kAny || !resources.not_nodes.empty();
 }
@@ -169,10 +176,13 @@ Result<Choice> choose(const Policy& policy, const Resources& resources, const Sc
   const bool open = resources.class_name.empty() && !policy.classes.empty();
   if (!open)
     if (const auto there = is_somewhere(policy, resources.class_name, context); !there) return failure(there.error());
-  auto choice = open ? first_class(policy, resources, context) : in_class(policy, class_named(policy, resources.class_name), resources, context);
+  auto choice = open ? first_class(policy, resources, context)
+                     : in_class(policy, class_named(policy, resources.class_name), resources, context);
   if (!choice || choice->apart.empty()) return choice;
-  return failure(Error{ErrorCode::kUnsatisfiable, "its workers are better leases of their own: " + choice->apart,
-                       "Ask for workers=\"0:" + std::to_string(resources.workers) + "\".", {{kFitsApart, "1"}}});
+  return failure(Error{ErrorCode::kUnsatisfiable,
+                       "its workers are better leases of their own: " + choice->apart,
+                       "Ask for workers=\"0:" + std::to_string(resources.workers) + "\".",
+                       {{kFitsApart, "1"}}});
 }
 
 }  // namespace pounce::policy

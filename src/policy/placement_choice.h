@@ -62,27 +62,28 @@ struct GpuChoice {
 // first. Takes the first with room now, beside what our own jobs wait for; else the first on nodes that take work;
 // else the first that the nodes have at all. On several nodes all get one type. nodes: null if the cluster was not
 // queried.
-Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& resources, const Nodes* nodes, const GpuCounts& awaited = {});
+Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& resources, const Nodes* nodes,
+                             const GpuCounts& awaited = {});
 
 // Why separate leases are better than one lease on GPUs of type `together`; empty: they are not. Workers that request
 // GPU memory prefer many GPUs to large ones, and as many smaller ones may be on several nodes.
-std::string better_apart(const Policy& policy, const Resources& resources, const Nodes& nodes, const std::string& together,
-                         const GpuCounts& awaited);
+std::string better_apart(const Policy& policy, const Resources& resources, const Nodes& nodes,
+                         const std::string& together, const GpuCounts& awaited);
 
 std::vector<std::string> named_types(const Resources& resources);  // splits "a100,v100"
 
 // What is known at the decision.
 struct SchedulingContext {
   const ClusterSnapshot* cluster_snapshot = nullptr;  // null: not queried, so everything counts as present
-  bool has_qos = true;                 // false: Slurm keeps no accounts, and only the policy knows classes
+  bool has_qos = true;                   // false: Slurm keeps no accounts, and only the policy knows classes
   std::vector<std::string> own_nodes{};  // nodes of this client's leases
-  GpuCounts awaited{};                 // by this user's jobs
-  bool may_go_apart = false;           // the client accepts kFitsApart if separate leases are better for its workers
+  GpuCounts awaited{};                   // by this user's jobs
+  bool may_go_apart = false;             // the client accepts kFitsApart if separate leases are better for its workers
 };
 
 struct Choice {
-  Resources resources;         // the request, with a class, one GPU type at most, an account
-  std::string qos, partition;  // empty: Slurm's own choice
+  Resources resources;             // the request, with a class, one GPU type at most, an account
+  std::string qos, partition;      // empty: Slurm's own choice
   std::vector<std::string> why{};  // the decisions, in sentences without a full stop
   std::string apart{};             // why separate leases are better for its workers; empty: they are not
 };

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "model/qos.h"
 #include "policy/policy.h"
 #include "pounce/error.h"
-#include "model/qos.h"
 
 namespace pounce::policy {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "pounce/fields.h"
 #include "model/qos.h"
+#include "pounce/fields.h"
 
 namespace pounce::policy {
 
@@ -24,21 +24,28 @@ struct Mib {
 };
 
 struct Leasing {
-  std::optional<std::chrono::seconds> keep_warm{}, keep_warm_blind{}, idle_release{}, poll_max{}, warm_poll{}, parked_keep{}, step_yield_after{}, step_min_run{};
+  std::optional<std::chrono::seconds> keep_warm{}, keep_warm_blind{}, idle_release{}, poll_max{}, warm_poll{},
+      parked_keep{}, step_yield_after{}, step_min_run{};
   std::optional<std::uint32_t> starts_per_hour{};
   std::optional<Mib> parked_most{};
 
   static constexpr auto fields() {
     return table(field("keep_warm_s", &Leasing::keep_warm, "an idle worker is kept so long, while nobody waits for it"),
-                 field("keep_warm_blind_s", &Leasing::keep_warm_blind, "the same where Slurm does not show other users' jobs, so that nobody can tell who waits"),
+                 field("keep_warm_blind_s", &Leasing::keep_warm_blind,
+                       "the same where Slurm does not show other users' jobs, so that nobody can tell who waits"),
                  field("idle_release_s", &Leasing::idle_release, "an idle worker is given back after it"),
                  field("poll_max_s", &Leasing::poll_max, "Slurm is asked at least so often about what waits"),
                  field("warm_poll_s", &Leasing::warm_poll, "Slurm is asked so often who waits for what is idle"),
-                 field("step_yield_after_s", &Leasing::step_yield_after, "a loop of `pounce.steps` is left between two steps for who has waited so long"),
+                 field("step_yield_after_s", &Leasing::step_yield_after,
+                       "a loop of `pounce.steps` is left between two steps for who has waited so long"),
                  field("step_min_run_s", &Leasing::step_min_run, "but not before it has run for so long; 365d: never"),
-                 field("starts_per_hour", &Leasing::starts_per_hour, "leases that one user's daemon may start in an hour; 0: as many as are wanted"),
-                 field("parked_keep_s", &Leasing::parked_keep, "a notebook's saved variables are removed so long after they were last saved; an hour at least"),
-                 field("parked_most", &Leasing::parked_most, "a notebook's variables are saved up to this size, in notebooks that begin after pounced has; 0MB: whatever their size"));
+                 field("starts_per_hour", &Leasing::starts_per_hour,
+                       "leases that one user's daemon may start in an hour; 0: as many as are wanted"),
+                 field("parked_keep_s", &Leasing::parked_keep,
+                       "a notebook's saved variables are removed so long after they were last saved; an hour at least"),
+                 field("parked_most", &Leasing::parked_most,
+                       "a notebook's variables are saved up to this size, in notebooks that begin after pounced has; "
+                       "0MB: whatever their size"));
   }
 };
 

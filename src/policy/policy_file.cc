@@ -152,8 +152,7 @@ Policy read_policy(const json& document) {
              cuda = document.value("gpu_cuda", json::object());
   for (const auto& [name, object] : classes.items()) policy.classes.push_back(read_class(name, object));
   policy.leasing = read_leasing(document.value("leasing", json::object()));
-  for (const auto& [type, memory] : types.items())
-    policy.gpu_memory_mib[type] = *mib_from(memory.get<std::string>());
+  for (const auto& [type, memory] : types.items()) policy.gpu_memory_mib[type] = *mib_from(memory.get<std::string>());
   for (const auto& [type, newest] : cuda.items()) policy.gpu_cuda[type] = *cuda_from(newest.get<std::string>());
   policy.class_order = document.value("class_order", policy.class_order);
   policy.fallbacks = document.value("fallbacks", decltype(policy.fallbacks){});

@@ -96,7 +96,8 @@ template <class T>
 void add_fields(const char* path, Reader reader, std::vector<Key>& keys) {
   const T defaults;
   for_each_field(defaults, [&]<class Member>(const auto& field, const Member&) {
-    if (field.name != "name") keys.push_back({path + std::string(key_of(field.name)), form_of<Member>(), reader, field.about});
+    if (field.name != "name")
+      keys.push_back({path + std::string(key_of(field.name)), form_of<Member>(), reader, field.about});
   });
 }
 
@@ -122,7 +123,8 @@ std::vector<Key> all_keys() {
       {"gpu_cuda.*", kVersion, kPounced, "its CUDA"},
       {"class_order", kTexts, kPounced,
        "classes to take where none is named, the first that fits; unset: all, the shortest walltime first"},
-      {"fallbacks", kObject, kPounced, "by class: which are offered instead where it is full; nothing moves there by itself"},
+      {"fallbacks", kObject, kPounced,
+       "by class: which are offered instead where it is full; nothing moves there by itself"},
       {"fallbacks.*", kTexts, kPounced, "classes, the best first"},
       {"slurm_options", kTexts, kPounced, "options of sbatch that people may pass on, without dashes"},
       {"prologue", kText, kPounced, "shell lines before each worker"},
@@ -149,7 +151,8 @@ std::string_view words_of(Form form) {
     case Form::kDuration:
       return "a duration such as \"90s\", \"30min\", \"12h\" or \"7d\"";
     case Form::kMinutes:
-      return "a duration of whole minutes such as \"30min\", \"12h\" or \"7d\", or as sbatch takes it, \"30\" or \"1-12:00:00\"";
+      return "a duration of whole minutes such as \"30min\", \"12h\" or \"7d\", or as sbatch takes it, \"30\" or "
+             "\"1-12:00:00\"";
     case Form::kCount:
       return "a whole number";
     case Form::kFlag:
@@ -188,7 +191,8 @@ const Key* key_at(std::string_view path, const std::string& name) {
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
-  const auto best = std::ranges::min_element(candidates, {}, [&](const auto& other) { return edit_distance(word, other); });
+  const auto best =
+      std::ranges::min_element(candidates, {}, [&](const auto& other) { return edit_distance(word, other); });
   return best == candidates.end() ? std::string() : *best;
 }
 

@@ -24,7 +24,7 @@ std::string duration_text(std::chrono::seconds time);                      // in
 std::string memory_text(std::uint64_t mib);                                // "40GB", "512MB"
 std::optional<std::uint32_t> cuda_from(std::string_view text);             // "12.4" -> 12040, as CUDA counts
 std::string cuda_text(std::uint32_t cuda);
-std::optional<std::uint64_t> mib_from(std::string_view text);              // "512MB", "40GB"
+std::optional<std::uint64_t> mib_from(std::string_view text);                              // "512MB", "40GB"
 std::optional<std::pair<std::uint16_t, std::uint16_t>> ports_from(std::string_view text);  // "50000-50999"
 
 // Every key that a policy file may have: the one table that the parser, docs/policy.md and docs/policy.schema.json are
@@ -75,7 +75,11 @@ constexpr std::string_view key_of(std::string_view field) {
 
 template <class T>
 constexpr Form form_of() {
-  if constexpr (requires { typename T::value_type; requires !std::same_as<T, std::string>; requires !std::same_as<T, std::vector<std::string>>; })
+  if constexpr (requires {
+                  typename T::value_type;
+                  requires !std::same_as<T, std::string>;
+                  requires !std::same_as<T, std::vector<std::string>>;
+                })
     return form_of<typename T::value_type>();  // the form of an optional's value
   else if constexpr (std::same_as<T, std::chrono::minutes>)
     return Form::kMinutes;

@@ -1,13 +1,11 @@
-#include "policy/policy_file.h"
-
 #include <algorithm>
 
-#include "policy/policy_keys.h"
 #include "policy/job_template.h"
+#include "policy/policy_file.h"
+#include "policy/policy_keys.h"
 
 namespace pounce::policy {
 namespace {
-
 
 std::vector<std::string> class_names(const Policy& policy) {
   std::vector<std::string> names;
@@ -103,7 +101,8 @@ Result<void> resolve(Policy& policy) {
   for (const std::string& name : policy.class_order)
     if (const auto fine = known("class_order", name, classes, "class of this file"); !fine) return fine;
   for (const std::string& option : policy.slurm_options)
-    if (const auto fine = known("slurm_options", option, slurm_options_there_are(), "option that may be passed on"); !fine)
+    if (const auto fine = known("slurm_options", option, slurm_options_there_are(), "option that may be passed on");
+        !fine)
       return fine;
   if (const auto fine = templates(policy); !fine) return fine;
   for (Class& one : policy.classes) {

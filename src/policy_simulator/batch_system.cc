@@ -16,7 +16,8 @@ const ClassRule& BatchSystem::rule(const std::string& name) const {
   return *std::ranges::find(site_.classes, name, &ClassRule::name);
 }
 
-Result<JobIdentity> BatchSystem::submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance, const Resources& resources, OnJob started, OnJob ended) {
+Result<JobIdentity> BatchSystem::submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance,
+                                        const Resources& resources, OnJob started, OnJob ended) {
   const ClassRule& limits = rule(resources.class_name);
   if (resources.gpus > std::min(limits.gpus_per_user.value_or(site_.gpus_per_node), site_.gpus_per_node))
     return failure(ErrorCode::kUnsatisfiable, "class " + limits.name + " does not give so many GPUs");
@@ -137,7 +138,8 @@ void BatchSystem::end(SlurmJobId id, JobEnd how) {
     free_cpus_[job.node] += cpus_of(resources);
     Use& use = use_[{job.user, job.view.class_name}];
     --use.jobs, use.gpus -= resources.gpus;
-    day_.gpu_hours_leased += resources.gpus * std::chrono::duration<double, std::ratio<3600>>(time_.now() - job.started).count();
+    day_.gpu_hours_leased +=
+        resources.gpus * std::chrono::duration<double, std::ratio<3600>>(time_.now() - job.started).count();
   }
   job.on_end(job.view);
   plan_soon();

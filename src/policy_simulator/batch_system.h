@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "policy_simulator/simulated_day.h"
-#include "policy_simulator/timeline.h"
 #include "model/job.h"
 #include "model/queue_snapshot.h"
+#include "policy_simulator/simulated_day.h"
+#include "policy_simulator/timeline.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
 
@@ -30,7 +30,8 @@ class BatchSystem {
         free_gpus_(site.nodes, site.gpus_per_node),
         free_cpus_(site.nodes, site.cpus_per_node) {}
 
-  Result<JobIdentity> submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance, const Resources& resources, OnJob started, OnJob ended);
+  Result<JobIdentity> submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance,
+                             const Resources& resources, OnJob started, OnJob ended);
   void end(SlurmJobId job, JobEnd how);
   JobView view(SlurmJobId job) const;
   std::vector<JobView> jobs_of(std::uint32_t user) const;

@@ -25,8 +25,12 @@ struct ClassRule {
 // The rules of the batch system's decisions. A test replaces one to prove that the day's checks find the fault.
 struct BatchRules {
   virtual ~BatchRules() = default;
-  virtual bool within_jobs(const ClassRule& limits, std::uint32_t jobs) const { return jobs <= limits.jobs_per_user.value_or(jobs); }
-  virtual bool within_gpus(const ClassRule& limits, std::uint32_t gpus) const { return gpus <= limits.gpus_per_user.value_or(gpus); }
+  virtual bool within_jobs(const ClassRule& limits, std::uint32_t jobs) const {
+    return jobs <= limits.jobs_per_user.value_or(jobs);
+  }
+  virtual bool within_gpus(const ClassRule& limits, std::uint32_t gpus) const {
+    return gpus <= limits.gpus_per_user.value_or(gpus);
+  }
   virtual bool ends(JobEnd) const { return true; }  // after its daemon's cancel, or when its workers leave
 };
 
@@ -42,10 +46,10 @@ struct Site {
 
 struct ClassDay {
   std::uint64_t calls = 0, done = 0, lost = 0, refused = 0, withdrawn = 0;
-  std::uint64_t leases = 0;                           // started ones
+  std::uint64_t leases = 0;                            // started ones
   std::uint64_t bound_by_jobs = 0, bound_by_gpus = 0;  // leases that waited for that limit
-  std::uint32_t most_jobs = 0, most_gpus = 0;         // of one user at once
-  std::chrono::seconds median_wait{0}, wait_95{0};    // of a call
+  std::uint32_t most_jobs = 0, most_gpus = 0;          // of one user at once
+  std::chrono::seconds median_wait{0}, wait_95{0};     // of a call
 };
 
 struct Day {

@@ -62,7 +62,9 @@ class Timeline {
     std::uint64_t sequence;
     std::function<void()> happen;
     // The heap's top is the earliest entry.
-    bool operator<(const Entry& other) const { return std::pair(when, sequence) > std::pair(other.when, other.sequence); }
+    bool operator<(const Entry& other) const {
+      return std::pair(when, sequence) > std::pair(other.when, other.sequence);
+    }
   };
 
   TimePoint now_ = TimePoint{} + 1000s;

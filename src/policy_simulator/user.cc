@@ -12,7 +12,6 @@ constexpr std::uint32_t kImpatient = 100'000;  // per million calls: withdrawn a
 constexpr auto kPatience = 20min;
 constexpr auto kQuiet = 15min;  // so long after all work nothing may be left
 
-
 template <class Id>
 Id numbered(std::uint64_t high, std::uint64_t low) {
   std::array<std::uint8_t, Id::kBytes> bytes{};
@@ -41,14 +40,22 @@ Resources resources_for(const ClassRule& one, std::uint32_t gpus, std::uint32_t 
 }  // namespace
 
 User::User(std::uint32_t number, const Site& site, Timeline& time, BatchSystem& slurm, Day& day,
-               std::map<std::string, std::vector<Duration>>& waits)
-    : number_(number), site_(site), time_(time), slurm_(slurm), day_(day), waits_(waits),
+           std::map<std::string, std::vector<Duration>>& waits)
+    : number_(number),
+      site_(site),
+      time_(time),
+      slurm_(slurm),
+      day_(day),
+      waits_(waits),
       random_(site.seed * 1'000'003 + number),
-      core_(numbered<InstanceId>(number + 1, 0), times_of(site), [this] { return numbered<LeaseId>(number_ + 1, random_.word()); }) {
+      core_(numbered<InstanceId>(number + 1, 0), times_of(site),
+            [this] { return numbered<LeaseId>(number_ + 1, random_.word()); }) {
   hear(lease::JournalRead{});
 }
 
-Millis User::drawn(Millis least, Millis most) { return random_.between(least, std::min(random_.between(least, most), random_.between(least, most))); }
+Millis User::drawn(Millis least, Millis most) {
+  return random_.between(least, std::min(random_.between(least, most), random_.between(least, most)));
+}
 
 // Users begin at all hours, since a cluster has no night.
 void User::live(TimePoint end) {
@@ -72,14 +79,16 @@ void User::begin_something(TimePoint end) {
       break;
     default:  // long runs on several GPUs
       for (std::uint32_t left = 1 + random_.below(3); left > 0; --left)
-        open(resources_for(one, gpus * (1 + random_.below(2)), 8), 1, walltime / 20, std::min<Millis>(walltime * 9 / 10, 8h), 0ms);
+        open(resources_for(one, gpus * (1 + random_.below(2)), 8), 1, walltime / 20,
+             std::min<Millis>(walltime * 9 / 10, 8h), 0ms);
   }
   time_.in(random_.between(1h, 8h), [this, end] { begin_something(end); });
 }
 
 void User::open(Resources resources, std::uint32_t calls, Millis shortest, Millis longest, Millis pause) {
   const auto session = numbered<SessionId>(number_ + 1, ++sessions_);
-  works_[session] = Work{std::move(resources), calls, shortest, std::max(shortest, longest), pause, {}, false, false, 0, {}};
+  works_[session] =
+      Work{std::move(resources), calls, shortest, std::max(shortest, longest), pause, {}, false, false, 0, {}};
   hear(lease::SessionOpened{session, true});
   call(session);
 }
@@ -96,7 +105,8 @@ void User::demand(const SessionId& session) {
 
 void User::beat(const LeaseId& lease, std::uint32_t running) {
   const auto worker = workers_.find(lease);
-  if (worker != workers_.end()) hear(lease::WorkerSeen{lease, kFirst, lease::WorkerLink{worker->second.value}, running});
+  if (worker != workers_.end())
+    hear(lease::WorkerSeen{lease, kFirst, lease::WorkerLink{worker->second.value}, running});
 }
 
 void User::call(const SessionId& session) {
@@ -128,7 +138,8 @@ void User::finish(const SessionId& session, std::uint64_t turn) {
   if (of == nullptr || !of->runs || of->turn != turn) return;
   of->runs = false;
   ++day_.classes[of->resources.class_name].done;
-  day_.gpu_hours_busy += of->resources.gpus * std::chrono::duration<double, std::ratio<3600>>(time_.now() - of->since).count();
+  day_.gpu_hours_busy +=
+      of->resources.gpus * std::chrono::duration<double, std::ratio<3600>>(time_.now() - of->since).count();
   const bool last = --of->calls == 0;
   const Millis pause = last ? 0ms : drawn(1s, 2 * of->pause + 1s);
   beat(of->lease, 0);
@@ -161,8 +172,10 @@ void User::hear(const lease::Event& event) {
   for (std::size_t i = 0; i < events_.size(); ++i) {
     const lease::Event next = events_[i];
     ++day_.events;
-    for (const lease::Action& action : core_.handle(next, time_.now())) std::visit([this](const auto& order) { on(order); }, action);
-    if (const auto broken = core_.broken_invariant()) day_.broken.push_back("user " + std::to_string(number_) + ": " + *broken);
+    for (const lease::Action& action : core_.handle(next, time_.now()))
+      std::visit([this](const auto& order) { on(order); }, action);
+    if (const auto broken = core_.broken_invariant())
+      day_.broken.push_back("user " + std::to_string(number_) + ": " + *broken);
   }
   events_.clear();
   hearing_ = false;
@@ -181,9 +194,10 @@ void User::arm() {
 }
 
 void User::on(const lease::SubmitJob& order) {
-  const auto job = slurm_.submit(number_, order.lease, numbered<InstanceId>(number_ + 1, 0), order.resources,
-                                 [this](const JobView& started) { time_.in(kBoot, [this, started] { worker_up(started); }); },
-                                 [this](const JobView& ended) { worker_gone(ended); });
+  const auto job = slurm_.submit(
+      number_, order.lease, numbered<InstanceId>(number_ + 1, 0), order.resources,
+      [this](const JobView& started) { time_.in(kBoot, [this, started] { worker_up(started); }); },
+      [this](const JobView& ended) { worker_gone(ended); });
   if (job) return hear(lease::Submitted{order.lease, *job});
   hear(lease::SubmitFailed{order.lease, job.error()});
 }
@@ -207,7 +221,8 @@ void User::on(const lease::TakeQueueSnapshot& order) { hear(lease::QueueSnapshot
 void User::on(const lease::EndWorker& order) {
   const auto worker = workers_.find(order.lease);
   if (worker == workers_.end()) return;
-  const bool busy = std::ranges::any_of(works_, [&](const auto& entry) { return entry.second.runs && entry.second.lease == order.lease; });
+  const bool busy = std::ranges::any_of(
+      works_, [&](const auto& entry) { return entry.second.runs && entry.second.lease == order.lease; });
   if (busy && order.only_if_idle) return beat(order.lease, 1);
   slurm_.end(worker->second, JobEnd::kCompleted);
 }
@@ -231,7 +246,9 @@ void User::on(const lease::TellRequestFailed& order) {
   Work* of = work(order.session);
   if (of == nullptr) return;
   ++day_.classes[of->resources.class_name].refused;
-  time_.in(0s, [this, session = order.session] { if (work(session) != nullptr) close(session); });
+  time_.in(0s, [this, session = order.session] {
+    if (work(session) != nullptr) close(session);
+  });
 }
 
 void User::worker_up(const JobView& job) {
@@ -243,14 +260,18 @@ void User::worker_up(const JobView& job) {
 }
 
 void User::worker_gone(const JobView& job) {
-  if (workers_.erase(*job.lease) > 0) hear(lease::WorkerLost{*job.lease, kFirst, lease::WorkerLink{job.job_identity.job.value}});
+  if (workers_.erase(*job.lease) > 0)
+    hear(lease::WorkerLost{*job.lease, kFirst, lease::WorkerLink{job.job_identity.job.value}});
 }
 
 void User::check_over() {
   for (const lease::LeaseView& one : core_.leases())
-    day_.broken.push_back("user " + std::to_string(number_) + ": lease " + one.lease.hex() + " is left over, " + std::string(lease::word(one.state)));
+    day_.broken.push_back("user " + std::to_string(number_) + ": lease " + one.lease.hex() + " is left over, " +
+                          std::string(lease::word(one.state)));
   for (const JobView& job : slurm_.jobs_of(number_))
-    if (job.state != JobState::kEnded) day_.broken.push_back("user " + std::to_string(number_) + ": job " + std::to_string(job.job_identity.job.value) + " is left over");
+    if (job.state != JobState::kEnded)
+      day_.broken.push_back("user " + std::to_string(number_) + ": job " + std::to_string(job.job_identity.job.value) +
+                            " is left over");
 }
 
 }  // namespace pounce::policy_simulator

@@ -14,7 +14,7 @@ namespace pounce::policy_simulator {
 class User {
  public:
   User(std::uint32_t number, const Site& site, Timeline& time, BatchSystem& slurm, Day& day,
-         std::map<std::string, std::vector<Duration>>& waits);
+       std::map<std::string, std::vector<Duration>>& waits);
   void live(TimePoint end);  // begins new work until `end`
   void check_over();
 
@@ -22,11 +22,11 @@ class User {
   // A kernel or a script: one request, one call at a time.
   struct Work {
     Resources resources;
-    std::uint32_t calls = 1;  // remaining
+    std::uint32_t calls = 1;                // remaining
     Millis shortest{}, longest{}, pause{};  // of a call; pause: between two
-    LeaseId lease;            // serves it, and may be idle
+    LeaseId lease;                          // serves it, and may be idle
     bool waits = false, runs = false;
-    std::uint64_t turn = 0;   // of the running call: ends of earlier calls are ignored
+    std::uint64_t turn = 0;  // of the running call: ends of earlier calls are ignored
     TimePoint since{};
   };
 

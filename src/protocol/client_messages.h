@@ -18,9 +18,10 @@ namespace pounce::protocol {
 
 struct OpenSession {
   static constexpr char kType[] = "open_session";
-  static constexpr About kAbout{"K → D", "", "workers start in `directory` with `interpreter` (argv) and these allow-listed "
-                               "variables. `interpreter_chosen`: the user chose it, so the site's own does not "
-                               "replace it. `relays`: `session` is a detached task's, §10"};
+  static constexpr About kAbout{"K → D", "",
+                                "workers start in `directory` with `interpreter` (argv) and these allow-listed "
+                                "variables. `interpreter_chosen`: the user chose it, so the site's own does not "
+                                "replace it. `relays`: `session` is a detached task's, §10"};
   SessionId session;
   std::uint32_t pid = 0;
   std::string host, directory;
@@ -30,15 +31,13 @@ struct OpenSession {
   bool relays = false;
 
   static constexpr auto fields() {
-    return table(field("session", &OpenSession::session),
-                 field("pid", &OpenSession::pid),
-                 field("host", &OpenSession::host),
-                 field("directory", &OpenSession::directory),
+    return table(field("session", &OpenSession::session), field("pid", &OpenSession::pid),
+                 field("host", &OpenSession::host), field("directory", &OpenSession::directory),
                  field("interpreter", &OpenSession::interpreter),
                  field("environment", &OpenSession::environment,
-                       "allow-listed names only, and what the interpreter is told of the notebook's process (§6.3); never secrets"),
-                 field("interpreter_chosen", &OpenSession::interpreter_chosen),
-                 field("relays", &OpenSession::relays));
+                       "allow-listed names only, and what the interpreter is told of the notebook's process (§6.3); "
+                       "never secrets"),
+                 field("interpreter_chosen", &OpenSession::interpreter_chosen), field("relays", &OpenSession::relays));
   }
 };
 struct Demand {
@@ -48,8 +47,7 @@ struct Demand {
   std::vector<Request> requests;
 
   static constexpr auto fields() {
-    return table(field("session", &Demand::session),
-                 field("requests", &Demand::requests));
+    return table(field("session", &Demand::session), field("requests", &Demand::requests));
   }
 };
 struct CloseSession {
@@ -57,9 +55,7 @@ struct CloseSession {
   static constexpr About kAbout{"K → D", "", "orderly end: leases nobody else needs are given back at once"};
   SessionId session;
 
-  static constexpr auto fields() {
-    return table(field("session", &CloseSession::session));
-  }
+  static constexpr auto fields() { return table(field("session", &CloseSession::session)); }
 };
 struct Beat {
   static constexpr char kType[] = "beat";
@@ -76,7 +72,8 @@ struct Beat {
 };
 struct Granted {
   static constexpr char kType[] = "granted";
-  static constexpr About kAbout{"D → K", "", "connect there, with this key pinned. Repeated after a restart of either side"};
+  static constexpr About kAbout{"D → K", "",
+                                "connect there, with this key pinned. Repeated after a restart of either side"};
   RequestId request;
   LeaseId lease;
   WorkerIndex worker;
@@ -85,10 +82,8 @@ struct Granted {
   std::string key;
 
   static constexpr auto fields() {
-    return table(field("request", &Granted::request),
-                 field("lease", &Granted::lease),
-                 field("worker", &Granted::worker),
-                 field("epoch", &Granted::epoch),
+    return table(field("request", &Granted::request), field("lease", &Granted::lease),
+                 field("worker", &Granted::worker), field("epoch", &Granted::epoch),
                  field("endpoint", &Granted::endpoint, "tcp://host:port of the interpreter's data socket"),
                  field("key", &Granted::key, "its public CURVE key, Z85"));
   }
@@ -96,8 +91,7 @@ struct Granted {
 // The status that the user reads while waiting. `state` is a word of docs/states.md's lease table.
 struct LeaseStatus {
   static constexpr char kType[] = "lease_status";
-  static constexpr About kAbout{"D → K", "",
-                               "on each change; `state` is a word of `states.md`, `cause` why"};
+  static constexpr About kAbout{"D → K", "", "on each change; `state` is a word of `states.md`, `cause` why"};
   RequestId request;
   LeaseId lease;
   std::string state;
@@ -111,14 +105,12 @@ struct LeaseStatus {
   std::string reason{};
 
   static constexpr auto fields() {
-    return table(field("request", &LeaseStatus::request),
-                 field("lease", &LeaseStatus::lease),
+    return table(field("request", &LeaseStatus::request), field("lease", &LeaseStatus::lease),
                  field("state", &LeaseStatus::state),
                  field("cause", &LeaseStatus::cause, "why it is in this state").only_if_set(),
                  field("not_before_s", &LeaseStatus::not_before_s, "it is not asked for earlier").only_if_set(),
                  field("reason", &LeaseStatus::reason, "the sentence of `cause`, put by who shows it").only_if_set(),
-                 field("job", &LeaseStatus::job),
-                 field("node", &LeaseStatus::node),
+                 field("job", &LeaseStatus::job), field("node", &LeaseStatus::node),
                  field("devices", &LeaseStatus::devices),
                  field("end_time_s", &LeaseStatus::end_time_s, "when its walltime ends; 0: not known"),
                  field("class", &LeaseStatus::class_name, "as Slurm has it"), part(&LeaseStatus::wait));
@@ -126,18 +118,19 @@ struct LeaseStatus {
 };
 struct WorkerDown {
   static constexpr char kType[] = "worker_down";
-  static constexpr About kAbout{"D → K", "",
-                               "the interpreter died, or left idle; `granted` of another one follows unless the lease ends"};
+  static constexpr About kAbout{
+      "D → K", "", "the interpreter died, or left idle; `granted` of another one follows unless the lease ends"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
   Error error;
 
   static constexpr auto fields() {
-    return table(field("lease", &WorkerDown::lease),
-                 field("worker", &WorkerDown::worker),
+    return table(field("lease", &WorkerDown::lease), field("worker", &WorkerDown::worker),
                  field("epoch", &WorkerDown::epoch),
-                 field("error", &WorkerDown::error, "`worker_crashed`, `out_of_memory`, `cancelled`, or `lease_ended` of one that left idle; context: `signal`, `exit_code`, `last_lines`, `started`, `key` (§7)"));
+                 field("error", &WorkerDown::error,
+                       "`worker_crashed`, `out_of_memory`, `cancelled`, or `lease_ended` of one that left idle; "
+                       "context: `signal`, `exit_code`, `last_lines`, `started`, `key` (§7)"));
   }
 };
 struct LeaseEnded {
@@ -148,8 +141,7 @@ struct LeaseEnded {
   Error error;
 
   static constexpr auto fields() {
-    return table(field("request", &LeaseEnded::request),
-                 field("lease", &LeaseEnded::lease),
+    return table(field("request", &LeaseEnded::request), field("lease", &LeaseEnded::lease),
                  field("error", &LeaseEnded::error));
   }
 };
@@ -160,8 +152,7 @@ struct RequestFailed {
   Error error;
 
   static constexpr auto fields() {
-    return table(field("request", &RequestFailed::request),
-                 field("error", &RequestFailed::error));
+    return table(field("request", &RequestFailed::request), field("error", &RequestFailed::error));
   }
 };
 struct StatusAsk {
@@ -169,9 +160,7 @@ struct StatusAsk {
   static constexpr About kAbout{"P → D", "", ""};
   std::uint32_t question = 0;
 
-  static constexpr auto fields() {
-    return table(field("question", &StatusAsk::question));
-  }
+  static constexpr auto fields() { return table(field("question", &StatusAsk::question)); }
 };
 struct StatusIs {
   static constexpr char kType[] = "status_is";
@@ -180,8 +169,7 @@ struct StatusIs {
   std::string document;
 
   static constexpr auto fields() {
-    return table(field("question", &StatusIs::question),
-                 field("document", &StatusIs::document));
+    return table(field("question", &StatusIs::question), field("document", &StatusIs::document));
   }
 };
 struct Notice {
@@ -189,9 +177,7 @@ struct Notice {
   static constexpr About kAbout{"D → K", "", "one line for the user"};
   std::string text;
 
-  static constexpr auto fields() {
-    return table(field("text", &Notice::text));
-  }
+  static constexpr auto fields() { return table(field("text", &Notice::text)); }
 };
 
 // A user gives leases back: what pouncectl says on the control channel, and its answer.
@@ -204,19 +190,17 @@ constexpr auto words(ReleaseHow) { return words_of<ReleaseHow>({"when_idle", "no
 struct ReleaseAsk {
   static constexpr char kType[] = "release_ask";
   static constexpr About kAbout{"K, P → D", "",
-                               "gives leases back. `how`: `when_idle` (their tasks come first), `now` (their tasks "
-                               "end with `lease_ended`), `cancel` (with `job_cancelled`: not run again). `by` is in "
-                               "the reason that they end with"};
+                                "gives leases back. `how`: `when_idle` (their tasks come first), `now` (their tasks "
+                                "end with `lease_ended`), `cancel` (with `job_cancelled`: not run again). `by` is in "
+                                "the reason that they end with"};
   std::uint32_t question = 0;
   std::vector<LeaseId> leases;
   ReleaseHow how = ReleaseHow::kWhenIdle;
   std::string by;
 
   static constexpr auto fields() {
-    return table(field("question", &ReleaseAsk::question),
-                 field("leases", &ReleaseAsk::leases),
-                 field("how", &ReleaseAsk::how),
-                 field("by", &ReleaseAsk::by));
+    return table(field("question", &ReleaseAsk::question), field("leases", &ReleaseAsk::leases),
+                 field("how", &ReleaseAsk::how), field("by", &ReleaseAsk::by));
   }
 };
 struct ReleaseRow {
@@ -238,8 +222,7 @@ struct ReleaseIs {
   std::vector<ReleaseRow> rows;
 
   static constexpr auto fields() {
-    return table(field("question", &ReleaseIs::question),
-                 field("rows", &ReleaseIs::rows));
+    return table(field("question", &ReleaseIs::question), field("rows", &ReleaseIs::rows));
   }
 };
 

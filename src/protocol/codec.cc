@@ -83,8 +83,8 @@ std::string encode_generally(const Header& header) {
 
 Result<Header> decode(std::string_view bytes, std::size_t limit) {
   if (bytes.size() > limit)
-    return failure(ErrorCode::kTooLarge, "a header of " + std::to_string(bytes.size()) + " bytes is over the limit of " +
-                                             std::to_string(limit));
+    return failure(ErrorCode::kTooLarge, "a header of " + std::to_string(bytes.size()) +
+                                             " bytes is over the limit of " + std::to_string(limit));
   if (auto hot = decode_hot(bytes)) return *std::move(hot);
   return decode_generally(bytes);
 }
@@ -122,7 +122,8 @@ EndpointLines lines_of(std::string_view text) {
 Result<EndpointFile> decode_endpoint_file(std::string_view text) {
   try {
     auto file = model::from_json<EndpointFile>(json::parse(lines_of(text).statement));
-    if (file.v != 1) return failure(ErrorCode::kVersionMismatch, "an endpoint file of version " + std::to_string(file.v));
+    if (file.v != 1)
+      return failure(ErrorCode::kVersionMismatch, "an endpoint file of version " + std::to_string(file.v));
     return file;
   } catch (const json::exception& e) {
     return failure(ErrorCode::kProtocol, std::string("malformed endpoint file: ") + e.what());

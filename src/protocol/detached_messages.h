@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "model/ids.h"
 #include "model/job.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
-#include "model/ids.h"
 #include "pounce/resources.h"
 #include "protocol/message_limits.h"
 
@@ -24,10 +24,8 @@ struct SubmitDetached {
   std::uint32_t retries = 0;
 
   static constexpr auto fields() {
-    return table(field("question", &SubmitDetached::question),
-                 field("name", &SubmitDetached::name),
-                 field("task", &SubmitDetached::task),
-                 field("resources", &SubmitDetached::resources),
+    return table(field("question", &SubmitDetached::question), field("name", &SubmitDetached::name),
+                 field("task", &SubmitDetached::task), field("resources", &SubmitDetached::resources),
                  field("retries", &SubmitDetached::retries));
   }
 };
@@ -38,8 +36,7 @@ struct DetachedAsk {
   std::string name;
 
   static constexpr auto fields() {
-    return table(field("question", &DetachedAsk::question),
-                 field("name", &DetachedAsk::name));
+    return table(field("question", &DetachedAsk::question), field("name", &DetachedAsk::name));
   }
 };
 struct CancelDetached {
@@ -50,16 +47,15 @@ struct CancelDetached {
   bool forget = false;
 
   static constexpr auto fields() {
-    return table(field("question", &CancelDetached::question),
-                 field("name", &CancelDetached::name),
+    return table(field("question", &CancelDetached::question), field("name", &CancelDetached::name),
                  field("forget", &CancelDetached::forget));
   }
 };
 struct RelayDetached {
   static constexpr char kType[] = "relay_detached";
   static constexpr About kAbout{"K → D", "",
-                               "of a carried task: may this kernel take call and outcome across? With `digest` or "
-                               "`error`: it has"};
+                                "of a carried task: may this kernel take call and outcome across? With `digest` or "
+                                "`error`: it has"};
   std::uint32_t question = 0;
   std::string name;
   bool ok = false;
@@ -67,10 +63,8 @@ struct RelayDetached {
   Error error;
 
   static constexpr auto fields() {
-    return table(field("question", &RelayDetached::question),
-                 field("name", &RelayDetached::name),
-                 field("ok", &RelayDetached::ok, "the function returned"),
-                 field("digest", &RelayDetached::digest),
+    return table(field("question", &RelayDetached::question), field("name", &RelayDetached::name),
+                 field("ok", &RelayDetached::ok, "the function returned"), field("digest", &RelayDetached::digest),
                  field("error", &RelayDetached::error));
   }
 };
@@ -93,19 +87,18 @@ struct DetachedRow {
   std::string reason{};
 
   static constexpr auto fields() {
-    return table(field("name", &DetachedRow::name),
-                 field("task", &DetachedRow::task),
+    return table(field("name", &DetachedRow::name), field("task", &DetachedRow::task),
                  field("state", &DetachedRow::state, "`waiting`, `running`, `done`, `forgotten`"),
                  field("cause", &DetachedRow::cause, "why, while it waits").only_if_set(),
                  field("reason", &DetachedRow::reason, "its sentence, put by who shows it").only_if_set(),
-                 field("lease", &DetachedRow::lease),
-                 field("job", &DetachedRow::job),
+                 field("lease", &DetachedRow::lease), field("job", &DetachedRow::job),
                  field("node", &DetachedRow::node),
-                 field("relayed", &DetachedRow::relayed, "its worker does not see the results folder: a kernel takes call and outcome across"),
+                 field("relayed", &DetachedRow::relayed,
+                       "its worker does not see the results folder: a kernel takes call and outcome across"),
                  field("ok", &DetachedRow::ok, "of a kept outcome: the function returned"),
-                 field("digest", &DetachedRow::digest, "BLAKE2b-256 of the kept outcome, hex; its file's name. Empty: none was kept"),
-                 field("size", &DetachedRow::size),
-                 field("submit_time_s", &DetachedRow::submit_time_s),
+                 field("digest", &DetachedRow::digest,
+                       "BLAKE2b-256 of the kept outcome, hex; its file's name. Empty: none was kept"),
+                 field("size", &DetachedRow::size), field("submit_time_s", &DetachedRow::submit_time_s),
                  field("end_time_s", &DetachedRow::end_time_s),
                  field("error", &DetachedRow::error, "done without a kept outcome: why"),
                  field("class", &DetachedRow::class_name, "of its job, as Slurm has it"), part(&DetachedRow::wait));
@@ -119,14 +112,14 @@ struct DetachedList {
   Error error;
 
   static constexpr auto fields() {
-    return table(field("question", &DetachedList::question),
-                 field("rows", &DetachedList::rows),
+    return table(field("question", &DetachedList::question), field("rows", &DetachedList::rows),
                  field("error", &DetachedList::error, "why there are none").only_if_set());
   }
 };
 struct RunDetached {
   static constexpr char kType[] = "run_detached";
-  static constexpr About kAbout{"D → S → I", "", "§10. Repeated freely; passed on to the interpreter of that epoch only"};
+  static constexpr About kAbout{"D → S → I", "",
+                                "§10. Repeated freely; passed on to the interpreter of that epoch only"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
@@ -135,19 +128,18 @@ struct RunDetached {
   std::string folder;
 
   static constexpr auto fields() {
-    return table(field("lease", &RunDetached::lease),
-                 field("worker", &RunDetached::worker),
-                 field("epoch", &RunDetached::epoch, "for this interpreter only"),
-                 field("session", &RunDetached::session),
-                 field("task", &RunDetached::task),
-                 field("folder", &RunDetached::folder, "of this name: call and log are there, the outcome comes there"));
+    return table(
+        field("lease", &RunDetached::lease), field("worker", &RunDetached::worker),
+        field("epoch", &RunDetached::epoch, "for this interpreter only"), field("session", &RunDetached::session),
+        field("task", &RunDetached::task),
+        field("folder", &RunDetached::folder, "of this name: call and log are there, the outcome comes there"));
   }
 };
 struct DetachedEnded {
   static constexpr char kType[] = "detached_ended";
   static constexpr About kAbout{"I → S → D", "",
-                               "again, whenever `run_detached` is repeated. `digest` empty: nothing was kept, `error` "
-                               "says why"};
+                                "again, whenever `run_detached` is repeated. `digest` empty: nothing was kept, `error` "
+                                "says why"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
@@ -157,12 +149,9 @@ struct DetachedEnded {
   Error error;
 
   static constexpr auto fields() {
-    return table(field("lease", &DetachedEnded::lease),
-                 field("worker", &DetachedEnded::worker),
-                 field("epoch", &DetachedEnded::epoch),
-                 field("task", &DetachedEnded::task),
-                 field("ok", &DetachedEnded::ok),
-                 field("digest", &DetachedEnded::digest),
+    return table(field("lease", &DetachedEnded::lease), field("worker", &DetachedEnded::worker),
+                 field("epoch", &DetachedEnded::epoch), field("task", &DetachedEnded::task),
+                 field("ok", &DetachedEnded::ok), field("digest", &DetachedEnded::digest),
                  field("error", &DetachedEnded::error));
   }
 };

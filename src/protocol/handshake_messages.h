@@ -21,7 +21,8 @@ constexpr auto words(Proof) { return words_of<Proof>({"peer", "munge", "key_file
 
 struct Hello {
   static constexpr char kType[] = "hello";
-  static constexpr About kAbout{"K, S, P → handshake endpoint", "proof", "§4. `session` for role `client`, `lease` for role `worker`"};
+  static constexpr About kAbout{"K, S, P → handshake endpoint", "proof",
+                                "§4. `session` for role `client`, `lease` for role `worker`"};
   Role role = Role::kClient;
   Proof proof = Proof::kPeer;
   std::string key;
@@ -30,11 +31,9 @@ struct Hello {
   std::string version;
 
   static constexpr auto fields() {
-    return table(field("role", &Hello::role),
-                 field("proof", &Hello::proof),
+    return table(field("role", &Hello::role), field("proof", &Hello::proof),
                  field("key", &Hello::key, "own public CURVE key, Z85: that of the connection"),
-                 field("session", &Hello::session),
-                 field("lease", &Hello::lease),
+                 field("session", &Hello::session), field("lease", &Hello::lease),
                  field("version", &Hello::version, "pounce version, for the message of a mismatch"));
   }
 };
@@ -47,21 +46,19 @@ struct Welcome {
 
   static constexpr auto fields() {
     return table(field("control", &Welcome::control, "endpoints, the one to prefer first"),
-                 field("instance", &Welcome::instance),
-                 field("heartbeat_ms", &Welcome::heartbeat_ms));
+                 field("instance", &Welcome::instance), field("heartbeat_ms", &Welcome::heartbeat_ms));
   }
 };
 struct Refused {
   static constexpr char kType[] = "refused";
-  static constexpr About kAbout{"D, I → any", "",
-                                "the last message was not accepted. An interpreter whose error's context has `object` does not take "
-                                "that one, for want of memory say: it passes over what still comes of it, and a task that needs it is "
-                                "answered that it is not there. All else goes on"};
+  static constexpr About kAbout{
+      "D, I → any", "",
+      "the last message was not accepted. An interpreter whose error's context has `object` does not take "
+      "that one, for want of memory say: it passes over what still comes of it, and a task that needs it is "
+      "answered that it is not there. All else goes on"};
   Error error;
 
-  static constexpr auto fields() {
-    return table(field("error", &Refused::error));
-  }
+  static constexpr auto fields() { return table(field("error", &Refused::error)); }
 };
 
 }  // namespace pounce::protocol

@@ -14,11 +14,13 @@
 
 namespace pounce::protocol {
 
-using Header = std::variant<
-    Hello, Welcome, Refused, OpenSession, Demand, CloseSession, Beat, Granted, LeaseStatus, WorkerDown, LeaseEnded,
-    RequestFailed, QueueAsk, QueueIs, ClassesAsk, ClassesIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, SubmitDetached, DetachedAsk, CancelDetached, RelayDetached, DetachedList, Notice,
-    WorkerUp, InterpreterUp, InterpreterDown, WorkerBeat, WorkerGpus, Admit, Dismiss, EndWorker, RunDetached, DetachedEnded, Ready, Activity,
-    Walltime, YieldSteps, Attach, Attached, Several, Function, Object, Serve, NotFetched, Chunk, Fetch, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs,
-    Leaving, CancelTask, Input>;
+using Header =
+    std::variant<Hello, Welcome, Refused, OpenSession, Demand, CloseSession, Beat, Granted, LeaseStatus, WorkerDown,
+                 LeaseEnded, RequestFailed, QueueAsk, QueueIs, ClassesAsk, ClassesIs, StatusAsk, StatusIs, ReleaseAsk,
+                 ReleaseIs, SubmitDetached, DetachedAsk, CancelDetached, RelayDetached, DetachedList, Notice, WorkerUp,
+                 InterpreterUp, InterpreterDown, WorkerBeat, WorkerGpus, Admit, Dismiss, EndWorker, RunDetached,
+                 DetachedEnded, Ready, Activity, Walltime, YieldSteps, Attach, Attached, Several, Function, Object,
+                 Serve, NotFetched, Chunk, Fetch, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs,
+                 Leaving, CancelTask, Input>;
 
 }  // namespace pounce::protocol

@@ -34,7 +34,9 @@ template <HasFields T>
 constexpr auto names() {
   constexpr std::size_t kCount = kFieldCount<T>;
   std::array<std::string_view, kCount + (IsMessage<T> ? 2 : 0)> all{};
-  [&]<std::size_t... kAt>(std::index_sequence<kAt...>) { ((all[kAt] = kField<T, kAt>.name), ...); }(std::make_index_sequence<kCount>());
+  [&]<std::size_t... kAt>(std::index_sequence<kAt...>) {
+    ((all[kAt] = kField<T, kAt>.name), ...);
+  }(std::make_index_sequence<kCount>());
   if constexpr (IsMessage<T>) all[kCount] = "type", all[kCount + 1] = "v";
   return all;
 }
@@ -83,12 +85,18 @@ class PlainWriter {
 
   template <class T>
   bool write(const T& value) {
-    if constexpr (std::same_as<T, bool>) return raw(value ? "true" : "false");
-    else if constexpr (std::integral<T>) return number(value);
-    else if constexpr (std::is_enum_v<T>) return text(words(value).of(value));
-    else if constexpr (std::same_as<T, std::string>) return text(value);
-    else if constexpr (HasFields<T>) return object(value);
-    else return put(value);
+    if constexpr (std::same_as<T, bool>)
+      return raw(value ? "true" : "false");
+    else if constexpr (std::integral<T>)
+      return number(value);
+    else if constexpr (std::is_enum_v<T>)
+      return text(words(value).of(value));
+    else if constexpr (std::same_as<T, std::string>)
+      return text(value);
+    else if constexpr (HasFields<T>)
+      return object(value);
+    else
+      return put(value);
   }
   std::string take() { return std::move(text_); }
 
@@ -187,12 +195,18 @@ class PlainReader {
 
   template <class T>
   bool read(T& value) {
-    if constexpr (std::same_as<T, bool>) return boolean(value);
-    else if constexpr (std::integral<T>) return number(value);
-    else if constexpr (std::is_enum_v<T>) return word(value);
-    else if constexpr (std::same_as<T, std::string>) return text(value);
-    else if constexpr (HasFields<T>) return object(value);
-    else return get(value);
+    if constexpr (std::same_as<T, bool>)
+      return boolean(value);
+    else if constexpr (std::integral<T>)
+      return number(value);
+    else if constexpr (std::is_enum_v<T>)
+      return word(value);
+    else if constexpr (std::same_as<T, std::string>)
+      return text(value);
+    else if constexpr (HasFields<T>)
+      return object(value);
+    else
+      return get(value);
   }
   bool done() const { return rest_.empty(); }
 

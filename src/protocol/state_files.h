@@ -29,21 +29,16 @@ struct EndpointFile {
   std::vector<std::string> classes;
 
   static constexpr auto fields() {
-    return table(field("v", &EndpointFile::v),
-                 field("instance", &EndpointFile::instance),
-                 field("cluster", &EndpointFile::cluster),
-                 field("pid", &EndpointFile::pid),
-                 field("uid", &EndpointFile::uid),
-                 field("key", &EndpointFile::key, "D's public key, Z85"),
+    return table(field("v", &EndpointFile::v), field("instance", &EndpointFile::instance),
+                 field("cluster", &EndpointFile::cluster), field("pid", &EndpointFile::pid),
+                 field("uid", &EndpointFile::uid), field("key", &EndpointFile::key, "D's public key, Z85"),
                  field("handshake", &EndpointFile::handshake, "ipc first, then tcp"),
-                 field("munge_socket", &EndpointFile::munge_socket),
-                 field("proof", &EndpointFile::proof),
-                 field("key_file", &EndpointFile::key_file),
-                 field("launcher", &EndpointFile::launcher),
-                 field("version", &EndpointFile::version),
-                 field("log", &EndpointFile::log),
+                 field("munge_socket", &EndpointFile::munge_socket), field("proof", &EndpointFile::proof),
+                 field("key_file", &EndpointFile::key_file), field("launcher", &EndpointFile::launcher),
+                 field("version", &EndpointFile::version), field("log", &EndpointFile::log),
                  field("results", &EndpointFile::results, "the folder of detached tasks (detached_record.h)"),
-                 field("parked", &EndpointFile::parked, "the folder of notebooks' saved variables (parked/parked_folder.h); a kernel makes it"),
+                 field("parked", &EndpointFile::parked,
+                       "the folder of notebooks' saved variables (parked/parked_folder.h); a kernel makes it"),
                  field("parked_most_mib", &EndpointFile::parked_most_mib, "a notebook's may take so much; 0: no limit"),
                  field("classes", &EndpointFile::classes, "that are open to this user; for completion only"));
   }
@@ -79,12 +74,13 @@ struct DetachedRecord {
     return table(field("v", &DetachedRecord::v),
                  field("instance", &DetachedRecord::instance, "whose pounced has it run"),
                  field("row", &DetachedRecord::row),
-                 field("opened", &DetachedRecord::opened, "of the kernel that submitted it: interpreter, directory, environment"),
-                 field("resources", &DetachedRecord::resources),
-                 field("retries", &DetachedRecord::retries, "left"),
+                 field("opened", &DetachedRecord::opened,
+                       "of the kernel that submitted it: interpreter, directory, environment"),
+                 field("resources", &DetachedRecord::resources), field("retries", &DetachedRecord::retries, "left"),
                  field("worker", &DetachedRecord::worker, "who was told to run it, and its interpreter then"),
                  field("epoch", &DetachedRecord::epoch),
-                 field("key", &DetachedRecord::key, "that interpreter's: a job that is started a second time counts from the same epoch again"));
+                 field("key", &DetachedRecord::key,
+                       "that interpreter's: a job that is started a second time counts from the same epoch again"));
   }
 };
 

@@ -5,19 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "model/ids.h"
 #include "model/worker_report.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
-#include "model/ids.h"
 #include "protocol/message_limits.h"
 
 namespace pounce::protocol {
 
 struct WorkerUp {
   static constexpr char kType[] = "worker_up";
-  static constexpr About kAbout{"S → D", "",
-                               "`job` and `restart` as Slurm tells the job, 0 without Slurm; `epoch`, `endpoint` and `key` mean "
-                               "something with `interpreter_ready`"};
+  static constexpr About kAbout{
+      "S → D", "",
+      "`job` and `restart` as Slurm tells the job, 0 without Slurm; `epoch`, `endpoint` and `key` mean "
+      "something with `interpreter_ready`"};
   LeaseId lease;
   WorkerIndex worker;
   std::uint32_t job = 0, restart = 0;  // SLURM_JOB_ID, SLURM_RESTART_COUNT; 0 under the local launcher
@@ -29,41 +30,37 @@ struct WorkerUp {
   std::vector<SessionId> clients{};
 
   static constexpr auto fields() {
-    return table(field("lease", &WorkerUp::lease),
-                 field("worker", &WorkerUp::worker),
-                 field("job", &WorkerUp::job),
-                 field("restart", &WorkerUp::restart),
-                 field("node", &WorkerUp::node),
-                 field("devices", &WorkerUp::devices),
-                 field("pid", &WorkerUp::pid),
-                 field("interpreter_ready", &WorkerUp::interpreter_ready),
-                 field("epoch", &WorkerUp::epoch),
-                 field("endpoint", &WorkerUp::endpoint),
-                 field("key", &WorkerUp::key),
-                 field("clients", &WorkerUp::clients, "the sessions that it was told to admit and not to dismiss, also by a pounced that is gone").only_if_set());
+    return table(field("lease", &WorkerUp::lease), field("worker", &WorkerUp::worker), field("job", &WorkerUp::job),
+                 field("restart", &WorkerUp::restart), field("node", &WorkerUp::node),
+                 field("devices", &WorkerUp::devices), field("pid", &WorkerUp::pid),
+                 field("interpreter_ready", &WorkerUp::interpreter_ready), field("epoch", &WorkerUp::epoch),
+                 field("endpoint", &WorkerUp::endpoint), field("key", &WorkerUp::key),
+                 field("clients", &WorkerUp::clients,
+                       "the sessions that it was told to admit and not to dismiss, also by a pounced that is gone")
+                     .only_if_set());
   }
 };
 struct InterpreterUp {
   static constexpr char kType[] = "interpreter_up";
-  static constexpr About kAbout{"S → D", "", "each start of an interpreter has a higher epoch, except in a job that Slurm starts a second time"};
+  static constexpr About kAbout{
+      "S → D", "", "each start of an interpreter has a higher epoch, except in a job that Slurm starts a second time"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
   std::string endpoint, key;
 
   static constexpr auto fields() {
-    return table(field("lease", &InterpreterUp::lease),
-                 field("worker", &InterpreterUp::worker),
-                 field("epoch", &InterpreterUp::epoch),
-                 field("endpoint", &InterpreterUp::endpoint),
+    return table(field("lease", &InterpreterUp::lease), field("worker", &InterpreterUp::worker),
+                 field("epoch", &InterpreterUp::epoch), field("endpoint", &InterpreterUp::endpoint),
                  field("key", &InterpreterUp::key));
   }
 };
 struct InterpreterDown {
   static constexpr char kType[] = "interpreter_down";
   static constexpr About kAbout{"S → D", "",
-                               "context: `node`, `signal` or `exit_code`, `signal_name`, `last_lines`, `running`, "
-                               "`started`, `key` (§7). Also of one that left idle, as it was asked to: then `error` is `lease_ended`, and nothing of its context but `started` and `key` is there"};
+                                "context: `node`, `signal` or `exit_code`, `signal_name`, `last_lines`, `running`, "
+                                "`started`, `key` (§7). Also of one that left idle, as it was asked to: then `error` "
+                                "is `lease_ended`, and nothing of its context but `started` and `key` is there"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
@@ -76,17 +73,16 @@ struct InterpreterDown {
   bool restarting = true;
 
   static constexpr auto fields() {
-    return table(field("lease", &InterpreterDown::lease),
-                 field("worker", &InterpreterDown::worker),
-                 field("epoch", &InterpreterDown::epoch),
-                 field("error", &InterpreterDown::error),
+    return table(field("lease", &InterpreterDown::lease), field("worker", &InterpreterDown::worker),
+                 field("epoch", &InterpreterDown::epoch), field("error", &InterpreterDown::error),
                  field("restarting", &InterpreterDown::restarting));
   }
 };
 struct WorkerBeat {
   static constexpr char kType[] = "worker_beat";
   static constexpr About kAbout{"S → D", "",
-                               "every `heartbeat_ms`, when the last task has ended, and when `state` changes. The figures are of the job since it began"};
+                                "every `heartbeat_ms`, when the last task has ended, and when `state` changes. The "
+                                "figures are of the job since it began"};
   LeaseId lease;
   WorkerIndex worker;
   std::uint32_t running = 0;
@@ -97,21 +93,26 @@ struct WorkerBeat {
   std::string loading{};
 
   static constexpr auto fields() {
-    return table(field("lease", &WorkerBeat::lease),
-                 field("worker", &WorkerBeat::worker),
-                 field("running", &WorkerBeat::running, "tasks queued or running in the interpreter; one more while it is `saving` and not told to end"),
-                 field("leaving", &WorkerBeat::leaving, "the last one: the job ends, and Slurm can say why"),
-                 part(&WorkerBeat::job),
-                 field("warnings", &WorkerBeat::warnings, "so often the batch system has warned the job of its end: pounced asks it when and why"),
-                 field("state", &WorkerBeat::state, "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot be saved), `stepping` (the loop that runs can be left between two steps)"),
-                 field("loading", &WorkerBeat::loading, "the module that is loaded before a task needs it").only_if_set());
+    return table(
+        field("lease", &WorkerBeat::lease), field("worker", &WorkerBeat::worker),
+        field("running", &WorkerBeat::running,
+              "tasks queued or running in the interpreter; one more while it is `saving` and not told to end"),
+        field("leaving", &WorkerBeat::leaving, "the last one: the job ends, and Slurm can say why"),
+        part(&WorkerBeat::job),
+        field("warnings", &WorkerBeat::warnings,
+              "so often the batch system has warned the job of its end: pounced asks it when and why"),
+        field("state", &WorkerBeat::state,
+              "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot "
+              "be saved), `stepping` (the loop that runs can be left between two steps)"),
+        field("loading", &WorkerBeat::loading, "the module that is loaded before a task needs it").only_if_set());
   }
 };
 struct WorkerGpus {
   static constexpr char kType[] = "worker_gpus";
   static constexpr About kAbout{"S → D", "",
-                               "when the driver has told, when something of it has changed, and after each `worker_up`. A worker without GPUs, or without their "
-                               "driver's library, does not say it"};
+                                "when the driver has told, when something of it has changed, and after each "
+                                "`worker_up`. A worker without GPUs, or without their "
+                                "driver's library, does not say it"};
   LeaseId lease;
   WorkerIndex worker;
   std::string node;
@@ -120,8 +121,7 @@ struct WorkerGpus {
   std::vector<model::TaskGpuUse> tasks{};
 
   static constexpr auto fields() {
-    return table(field("lease", &WorkerGpus::lease),
-                 field("worker", &WorkerGpus::worker),
+    return table(field("lease", &WorkerGpus::lease), field("worker", &WorkerGpus::worker),
                  field("node", &WorkerGpus::node),
                  field("gpus", &WorkerGpus::gpus, "of this worker; those of *device*"),
                  field("gpu_direct_storage", &WorkerGpus::gpu_direct_storage, "`yes`, `compat` or `no`").only_if_set(),
@@ -136,9 +136,7 @@ struct Admit {
   std::string key;
 
   static constexpr auto fields() {
-    return table(field("lease", &Admit::lease),
-                 field("session", &Admit::session),
-                 field("key", &Admit::key));
+    return table(field("lease", &Admit::lease), field("session", &Admit::session), field("key", &Admit::key));
   }
 };
 struct Dismiss {
@@ -149,25 +147,26 @@ struct Dismiss {
   Cause cause{};
 
   static constexpr auto fields() {
-    return table(field("lease", &Dismiss::lease),
-                 field("session", &Dismiss::session),
+    return table(field("lease", &Dismiss::lease), field("session", &Dismiss::session),
                  field("cause", &Dismiss::cause).only_if_set());
   }
 };
 struct Walltime {
   static constexpr char kType[] = "walltime";
-  static constexpr About kAbout{"D → S → I", "", "when the job's time ends: as soon as Slurm has said it, and when it changes"};
+  static constexpr About kAbout{"D → S → I", "",
+                                "when the job's time ends: as soon as Slurm has said it, and when it changes"};
   LeaseId lease;
   std::int64_t end_time_s = 0;
 
   static constexpr auto fields() {
-    return table(field("lease", &Walltime::lease),
-                 field("end_time_s", &Walltime::end_time_s));
+    return table(field("lease", &Walltime::lease), field("end_time_s", &Walltime::end_time_s));
   }
 };
 struct YieldSteps {
   static constexpr char kType[] = "yield_steps";
-  static constexpr About kAbout{"D → S → I", "", "somebody waits for what the job holds: a loop of `pounce.steps` that runs is left between two steps"};
+  static constexpr About kAbout{
+      "D → S → I", "",
+      "somebody waits for what the job holds: a loop of `pounce.steps` that runs is left between two steps"};
   LeaseId lease;
 
   static constexpr auto fields() { return table(field("lease", &YieldSteps::lease)); }
@@ -175,15 +174,14 @@ struct YieldSteps {
 struct EndWorker {
   static constexpr char kType[] = "end_worker";
   static constexpr About kAbout{"D → S → I", "",
-                               "end the process tree; with `only_if_idle` stay if there is a task and say so in "
-                               "`worker_beat`"};
+                                "end the process tree; with `only_if_idle` stay if there is a task and say so in "
+                                "`worker_beat`"};
   LeaseId lease;
   Cause cause{};
   bool only_if_idle = false;
 
   static constexpr auto fields() {
-    return table(field("lease", &EndWorker::lease),
-                 field("cause", &EndWorker::cause).only_if_set(),
+    return table(field("lease", &EndWorker::lease), field("cause", &EndWorker::cause).only_if_set(),
                  field("only_if_idle", &EndWorker::only_if_idle));
   }
 };
@@ -196,10 +194,7 @@ struct Ready {
   static constexpr About kAbout{"I → S", "", "the data socket is bound"};
   std::string endpoint, key;
 
-  static constexpr auto fields() {
-    return table(field("endpoint", &Ready::endpoint),
-                 field("key", &Ready::key));
-  }
+  static constexpr auto fields() { return table(field("endpoint", &Ready::endpoint), field("key", &Ready::key)); }
 };
 struct Activity {
   static constexpr char kType[] = "activity";
@@ -212,12 +207,16 @@ struct Activity {
   bool held = false;
 
   static constexpr auto fields() {
-    return table(field("running", &Activity::running, "tasks; not told to end, one more while it is `saving`, and one while it stays for an outcome that is on its way"),
-                 field("client_seen_ms_ago", &Activity::client_seen_ms_ago, "-1: never heard"),
-                 field("state", &Activity::state),
-                 field("stays", &Activity::stays, "the answer to `end_worker` with `only_if_idle`: there is a task; one that leaves does so without a word"),
-                 field("loading", &Activity::loading, "as in `worker_beat`").only_if_set(),
-                 field("held", &Activity::held, "as in *figures*, since the interpreter began").only_if_set());
+    return table(
+        field("running", &Activity::running,
+              "tasks; not told to end, one more while it is `saving`, and one while it stays for an outcome that is on "
+              "its way"),
+        field("client_seen_ms_ago", &Activity::client_seen_ms_ago, "-1: never heard"), field("state", &Activity::state),
+        field(
+            "stays", &Activity::stays,
+            "the answer to `end_worker` with `only_if_idle`: there is a task; one that leaves does so without a word"),
+        field("loading", &Activity::loading, "as in `worker_beat`").only_if_set(),
+        field("held", &Activity::held, "as in *figures*, since the interpreter began").only_if_set());
   }
 };
 

@@ -1,13 +1,14 @@
 #include "slurm/helper_process.h"
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
 #include "base/process.h"
 #include "pounce/version.h"
@@ -49,7 +50,9 @@ std::string users_base() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.local/share/pounce" : std::string();
 }
 
-std::string installations_base(const std::string& programs) { return (fs::path(programs).parent_path() / "lib/pounce").string(); }
+std::string installations_base(const std::string& programs) {
+  return (fs::path(programs).parent_path() / "lib/pounce").string();
+}
 
 std::string helper_folder(const std::string& base, int library_number) {
   return (all_of(base) / ("libslurm.so." + std::to_string(library_number))).string();
@@ -114,7 +117,8 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::vector<st
   program.descriptors = {{STDERR_FILENO, errors->writer.get()}, {kRequestFd, requests->writer.get()}};
   const auto pid = start_process(program);
   if (!pid) return failure(ErrorCode::kOutcomeUnknown, pid.error().text);
-  return std::unique_ptr<HelperProcess>(new HelperProcess(*pid, std::move(requests->reader), std::move(errors->reader)));
+  return std::unique_ptr<HelperProcess>(
+      new HelperProcess(*pid, std::move(requests->reader), std::move(errors->reader)));
 }
 
 HelperProcess::~HelperProcess() {

@@ -3,11 +3,12 @@
 // at files, on any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -22,7 +23,8 @@ namespace pounce::slurm {
 // that is preloaded. A home may be shared by clusters of different Slurms: a folder whose library is not here is not
 // for this machine.
 
-inline constexpr char kHelperName[] = "pounce-slurm", kLibraryLink[] = "libslurm", kFullLibraryLink[] = "libslurmfull.so";
+inline constexpr char kHelperName[] = "pounce-slurm", kLibraryLink[] = "libslurm",
+                      kFullLibraryLink[] = "libslurmfull.so";
 
 // The BASEs in their order: the user's own, then that of the installation whose programs are in `programs`.
 std::string users_base();

@@ -17,7 +17,9 @@ bool lets_in(const PartitionRules& one, List allowed, List denied, const std::st
   return ((one.*allowed).empty() || has(one.*allowed, name)) && !has(one.*denied, name);
 }
 
-Error refusal(std::string text, std::string remedy) { return {ErrorCode::kRejected, std::move(text), std::move(remedy), {}}; }
+Error refusal(std::string text, std::string remedy) {
+  return {ErrorCode::kRejected, std::move(text), std::move(remedy), {}};
+}
 
 std::string others(const std::vector<PartitionRules>& all, List allowed, List denied, const std::string& name) {
   Names open;
@@ -35,30 +37,38 @@ std::string rule(const PartitionRules& one, List allowed, List denied, const std
 
 }  // namespace
 
-std::optional<Error> partition_refusal(Refused about, const std::vector<PartitionRules>& all, const PartitionRequest& request) {
+std::optional<Error> partition_refusal(Refused about, const std::vector<PartitionRules>& all,
+                                       const PartitionRequest& request) {
   const auto found = std::ranges::find(all, request.partition, &PartitionRules::name);
   if (about == Refused::kName) {
     if (found != all.end() || all.empty()) return std::nullopt;
-    return refusal("there is no partition '" + request.partition + "'; the partitions are " + joined(all, ", ", &PartitionRules::name),
+    return refusal("there is no partition '" + request.partition + "'; the partitions are " +
+                       joined(all, ", ", &PartitionRules::name),
                    "The site's policy names it for this class (classes.*.partition): tell the admin.");
   }
   if (found == all.end()) return std::nullopt;
   if (about == Refused::kQos && !lets_in(*found, &PartitionRules::qos, &PartitionRules::not_qos, request.qos))
-    return refusal(rule(*found, &PartitionRules::qos, &PartitionRules::not_qos, "QoS") + "; asked for: " + request.class_words + "; " +
+    return refusal(rule(*found, &PartitionRules::qos, &PartitionRules::not_qos, "QoS") +
+                       "; asked for: " + request.class_words + "; " +
                        others(all, &PartitionRules::qos, &PartitionRules::not_qos, request.qos),
                    "Name a class that this partition takes, or a class with another partition.");
-  if (about == Refused::kAccount && !lets_in(*found, &PartitionRules::accounts, &PartitionRules::not_accounts, request.account))
-    return refusal(rule(*found, &PartitionRules::accounts, &PartitionRules::not_accounts, "accounts") + "; asked for: account '" +
-                       request.account + "'; " + others(all, &PartitionRules::accounts, &PartitionRules::not_accounts, request.account),
-                   "Name an account of yours that it takes (account=, or --account in a cell), or a class with another partition.");
+  if (about == Refused::kAccount &&
+      !lets_in(*found, &PartitionRules::accounts, &PartitionRules::not_accounts, request.account))
+    return refusal(rule(*found, &PartitionRules::accounts, &PartitionRules::not_accounts, "accounts") +
+                       "; asked for: account '" + request.account + "'; " +
+                       others(all, &PartitionRules::accounts, &PartitionRules::not_accounts, request.account),
+                   "Name an account of yours that it takes (account=, or --account in a cell), or a class with another "
+                   "partition.");
   if (about == Refused::kGroup && !found->groups.empty())
-    return refusal("partition " + found->name + " takes members of " + joined(found->groups) + " alone, and you are none of them",
-                   "Name a class with another partition, or ask the admin.");
+    return refusal(
+        "partition " + found->name + " takes members of " + joined(found->groups) + " alone, and you are none of them",
+        "Name a class with another partition, or ask the admin.");
   if (about == Refused::kTime && found->most_minutes > 0 && request.minutes > found->most_minutes)
     return Error{ErrorCode::kUnsatisfiable,
-                 "partition " + found->name + " gives at most " + std::to_string(found->most_minutes) + " minutes; asked for: " +
-                     std::to_string(request.minutes) + " minutes",
-                 "Ask for less time, or for a class with another partition.", {}};
+                 "partition " + found->name + " gives at most " + std::to_string(found->most_minutes) +
+                     " minutes; asked for: " + std::to_string(request.minutes) + " minutes",
+                 "Ask for less time, or for a class with another partition.",
+                 {}};
   return std::nullopt;
 }
 
@@ -91,7 +101,8 @@ bool goes_first(const InLine& other, const InLine& mine) {
 
 std::int32_t jobs_ahead(const std::vector<InLine>& line, const InLine& mine) {
   return static_cast<std::int32_t>(std::ranges::count_if(line, [&](const InLine& other) {
-    return other.job != mine.job && other.priority > 0 && goes_first(other, mine) && meet(other.partitions, mine.partitions);
+    return other.job != mine.job && other.priority > 0 && goes_first(other, mine) &&
+           meet(other.partitions, mine.partitions);
   }));
 }
 

@@ -15,7 +15,7 @@ namespace pounce::slurm {
 struct PartitionRules {
   std::string name;
   std::vector<std::string> qos{}, not_qos{}, accounts{}, not_accounts{}, groups{};  // empty: no such rule
-  std::uint32_t most_minutes = 0;                                         // 0: no limit
+  std::uint32_t most_minutes = 0;                                                   // 0: no limit
   std::string own_qos{};  // its limits apply to each job there, whatever its class
 };
 
@@ -27,7 +27,8 @@ struct PartitionRequest {
 enum class Refused : std::uint8_t { kQos, kAccount, kGroup, kTime, kName };  // the subject of Slurm's error code
 
 // nullopt: the partition is not the cause.
-std::optional<Error> partition_refusal(Refused about, const std::vector<PartitionRules>& all, const PartitionRequest& request);
+std::optional<Error> partition_refusal(Refused about, const std::vector<PartitionRules>& all,
+                                       const PartitionRequest& request);
 
 // A job's place in its line: Slurm does not store it.
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "model/cluster.h"
-#include "pounce/fields.h"
 #include "model/job.h"
 #include "model/qos.h"
 #include "model/queue_snapshot.h"
+#include "pounce/fields.h"
 #include "pounce/result.h"
 
 namespace pounce::slurm {
@@ -137,14 +137,15 @@ struct AskUsage {  // what was held since then, from slurmdbd
   friend Result<Answer> answer(const AskUsage&);
 };
 
-using Question = std::variant<AskVersion, AskFacts, Submit, Cancel, Note, Poll, Reconcile, AskQueue, AskClasses, AskClusterSnapshot, AskQueueSnapshot,
-                              ReadQos, WriteQos, AskAllocations, AskUsage>;
+using Question = std::variant<AskVersion, AskFacts, Submit, Cancel, Note, Poll, Reconcile, AskQueue, AskClasses,
+                              AskClusterSnapshot, AskQueueSnapshot, ReadQos, WriteQos, AskAllocations, AskUsage>;
 
 // Wraps the reply to one type of question as a reply that takes any answer.
 template <class QuestionType>
 std::function<void(Result<std::any>)> any_for(std::function<void(Result<typename QuestionType::Answer>)> reply) {
   return [reply = std::move(reply)](Result<std::any> answer) {
-    reply(std::move(answer).map([](std::any&& value) { return std::any_cast<typename QuestionType::Answer>(std::move(value)); }));
+    reply(std::move(answer).map(
+        [](std::any&& value) { return std::any_cast<typename QuestionType::Answer>(std::move(value)); }));
   };
 }
 

@@ -49,7 +49,8 @@ Error with_stderr(Error error, const std::string& printed) {
   error.context["stderr"] = printed;
   if (speaks_another_protocol(printed)) {
     error.code = ErrorCode::kVersionMismatch;
-    error.text = "pounce-slurm has the libslurm of an older Slurm than this cluster's slurmctld, which no longer speaks with it";
+    error.text =
+        "pounce-slurm has the libslurm of an older Slurm than this cluster's slurmctld, which no longer speaks with it";
     error.remedy = "Run pouncectl rebuild, with this cluster's Slurm first on PATH or named by --slurm-prefix.";
     return error;
   }
@@ -78,8 +79,11 @@ std::string library_that_is_gone(const std::string& printed) {
 Error error_of_loss(const Question& question, const std::string& why, const std::string& printed) {
   const std::string gone = library_that_is_gone(printed);
   if (gone.empty()) return with_stderr({code_of_loss(question), why, {}, {}}, printed);
-  return with_stderr({ErrorCode::kVersionMismatch, "pounce-slurm was built for another Slurm than this machine's: " + gone + " cannot be loaded",
-                      "Run pouncectl rebuild, which needs no root.", {}}, printed);
+  return with_stderr({ErrorCode::kVersionMismatch,
+                      "pounce-slurm was built for another Slurm than this machine's: " + gone + " cannot be loaded",
+                      "Run pouncectl rebuild, which needs no root.",
+                      {}},
+                     printed);
 }
 
 }  // namespace
@@ -114,7 +118,8 @@ Result<void> SlurmGateway::Impl::ensure_helper() {
   if (helper) return {};
   auto environment = options.environment;
   // With plain libslurm a restart of slurmdbd ends the helper by a missing symbol (gotchas S1).
-  if (const std::string full = full_library_for(options.program); !full.empty()) environment.emplace("LD_PRELOAD", full);
+  if (const std::string full = full_library_for(options.program); !full.empty())
+    environment.emplace("LD_PRELOAD", full);
   std::vector<std::string> command = {options.program};
   if (options.admin) command.push_back("--admin");
   auto started = HelperProcess::start(command, environment);

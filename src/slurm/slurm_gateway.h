@@ -21,12 +21,11 @@
 namespace pounce::slurm {
 
 struct GatewayOptions {
-  std::string program;  // path of pounce-slurm
-  std::chrono::milliseconds request_deadline{
-      // From when the helper gets the request; libslurm may take 10 s twice.
-      30000};
+  std::string program;                       // path of pounce-slurm
+  std::chrono::milliseconds request_deadline{// From when the helper gets the request; libslurm may take 10 s twice.
+                                             30000};
   std::map<std::string, std::string> environment;  // SLURM_CONF and little else: no outer SLURM_* job variables
-  bool admin = false;  // `pounce-slurm --admin`: only the questions of kAdmin, also as root
+  bool admin = false;                              // `pounce-slurm --admin`: only the questions of kAdmin, also as root
 };
 
 class SlurmGateway {

@@ -82,7 +82,8 @@ void add_one(std::string_view entry, std::map<std::string, std::uint32_t>& gpus)
   const auto colon = entry.rfind(':');
   const std::string_view last = colon == std::string_view::npos ? entry : entry.substr(colon + 1);
   std::uint32_t count = 0;
-  const bool is_number = std::from_chars(last.data(), last.data() + last.size(), count).ptr == last.data() + last.size() && !last.empty();
+  const bool is_number =
+      std::from_chars(last.data(), last.data() + last.size(), count).ptr == last.data() + last.size() && !last.empty();
   if (!is_number) count = 1;  // "gpu", or "gpu:a100": one
   const std::string type(is_number ? entry.substr(0, colon == std::string_view::npos ? 0 : colon) : entry);
   gpus[type] += count;

@@ -1,10 +1,11 @@
 #include "tls/channel.h"
 
-#include <algorithm>
-#include <cstring>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/random_id.h"
@@ -38,7 +39,8 @@ Channel::Channel(std::unique_ptr<Stream> stream, const Options& options)
   was_open_ = told_open_ = stream_->state() == Stream::State::kOpen;
 }
 
-Result<std::unique_ptr<Channel>> Channel::connect(const std::string& endpoint, const Credential& own, const Options& options) {
+Result<std::unique_ptr<Channel>> Channel::connect(const std::string& endpoint, const Credential& own,
+                                                  const Options& options) {
   if (!available()) return failure(ErrorCode::kInternal, "this build of pounce has no OpenSSL");
   auto socket = begin_to_connect(endpoint);
   if (!socket) return failure(socket.error());

@@ -18,15 +18,21 @@ constexpr std::chrono::milliseconds kWithoutDescriptor{100};
 
 }  // namespace
 
-Listener::Listener(UniqueFd listening, UniqueFd epoll, std::string endpoint, const Options& options, std::size_t most_newcomers)
-    : listening_(std::move(listening)), epoll_(std::move(epoll)), endpoint_(std::move(endpoint)), options_(options), most_newcomers_(most_newcomers) {}
+Listener::Listener(UniqueFd listening, UniqueFd epoll, std::string endpoint, const Options& options,
+                   std::size_t most_newcomers)
+    : listening_(std::move(listening)),
+      epoll_(std::move(epoll)),
+      endpoint_(std::move(endpoint)),
+      options_(options),
+      most_newcomers_(most_newcomers) {}
 
-Result<std::unique_ptr<Listener>> Listener::bind(const std::string& endpoint, const Options& options, std::size_t most_newcomers) {
+Result<std::unique_ptr<Listener>> Listener::bind(const std::string& endpoint, const Options& options,
+                                                 std::size_t most_newcomers) {
   if (!Stream::available()) return failure(ErrorCode::kInternal, "this build of pounce has no OpenSSL");
   auto listening = listen_at(endpoint);
   if (!listening) return failure(listening.error());
-  std::unique_ptr<Listener> bound(new Listener(std::move(listening->fd), UniqueFd(::epoll_create1(EPOLL_CLOEXEC)), std::move(listening->endpoint),
-                                               options, most_newcomers));
+  std::unique_ptr<Listener> bound(new Listener(std::move(listening->fd), UniqueFd(::epoll_create1(EPOLL_CLOEXEC)),
+                                               std::move(listening->endpoint), options, most_newcomers));
   if (!bound->watch(bound->listening_.get())) return failure(ErrorCode::kInternal, "cannot watch " + bound->endpoint_);
   return bound;
 }
@@ -44,7 +50,8 @@ void Listener::announce(Credential credential) { known_[credential.id] = std::mo
 bool Listener::let_in_one() {
   UniqueFd socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
-    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return errno == ECONNABORTED || errno == EINTR;
+    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
+      return errno == ECONNABORTED || errno == EINTR;
     no_descriptor_until_ = Clock::now() + kWithoutDescriptor;
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listening_.get(), nullptr);
     return false;
@@ -80,7 +87,8 @@ std::unique_ptr<Channel> Listener::accept() {
     no_descriptor_until_ = {};
     watch(listening_.get());
   }
-  for (int i = 0; i < kInOneCall && no_descriptor_until_ == TimePoint{} && let_in_one(); ++i) {}
+  for (int i = 0; i < kInOneCall && no_descriptor_until_ == TimePoint{} && let_in_one(); ++i) {
+  }
   while (auto stream = next_open()) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stream->fd(), nullptr);
     if (known_.erase(stream->peer()) == 0) continue;  // used or forgotten during the handshake

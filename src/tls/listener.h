@@ -20,12 +20,13 @@ class Listener {
  public:
   // "tcp://10.77.0.1:*" or "tcp://10.77.0.1:50000-50999": one port of these. kInternal: it cannot listen, or there is
   // no OpenSSL.
-  static Result<std::unique_ptr<Listener>> bind(const std::string& endpoint, const Options& options, std::size_t most_newcomers = 16);
+  static Result<std::unique_ptr<Listener>> bind(const std::string& endpoint, const Options& options,
+                                                std::size_t most_newcomers = 16);
 
   const std::string& endpoint() const { return endpoint_; }  // as bound, the port filled in
-  void announce(Credential credential);  // a peer with this key may connect, once
-  void forget(const PeerId& id) { known_.erase(id); }  // the key is no longer valid; an open connection stays
-  std::unique_ptr<Channel> accept();     // the next peer that proved its key; call until null
+  void announce(Credential credential);                      // a peer with this key may connect, once
+  void forget(const PeerId& id) { known_.erase(id); }        // the key is no longer valid; an open connection stays
+  std::unique_ptr<Channel> accept();                         // the next peer that proved its key; call until null
 
   // Readable when accept() has to be called; next_deadline() may require it too.
   int fd() const { return epoll_.get(); }
@@ -38,7 +39,8 @@ class Listener {
     TimePoint until;
   };
 
-  Listener(UniqueFd listening, UniqueFd epoll, std::string endpoint, const Options& options, std::size_t most_newcomers);
+  Listener(UniqueFd listening, UniqueFd epoll, std::string endpoint, const Options& options,
+           std::size_t most_newcomers);
   bool watch(int fd);
   bool let_in_one();
   std::unique_ptr<Stream> next_open();
@@ -48,7 +50,7 @@ class Listener {
   const Options options_;
   const std::size_t most_newcomers_;
   std::map<PeerId, SecretKey> known_;
-  std::deque<Newcomer> newcomers_;  // in the order of arrival
+  std::deque<Newcomer> newcomers_;   // in the order of arrival
   TimePoint no_descriptor_until_{};  // no descriptor left: do not poll the port until then
 };
 

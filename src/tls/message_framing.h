@@ -55,12 +55,13 @@ using Placer = std::function<Place(std::string_view header, std::size_t frame, s
 
 class MessageReader {
  public:
-  MessageReader(std::size_t max_frames, std::size_t max_frame_bytes) : max_frames_(max_frames), max_frame_bytes_(max_frame_bytes) {}
+  MessageReader(std::size_t max_frames, std::size_t max_frame_bytes)
+      : max_frames_(max_frames), max_frame_bytes_(max_frame_bytes) {}
 
   void place_with(Placer placer) { placer_ = std::move(placer); }
-  std::span<std::byte> wanted();             // where the next bytes of the stream go; never empty
-  Result<void> took(std::size_t count);      // `count` bytes were put there; kProtocol, for good: a bound is broken
-  std::optional<Message> message();          // each whole message once; call after each took()
+  std::span<std::byte> wanted();         // where the next bytes of the stream go; never empty
+  Result<void> took(std::size_t count);  // `count` bytes were put there; kProtocol, for good: a bound is broken
+  std::optional<Message> message();      // each whole message once; call after each took()
   bool within() const { return phase_ != Phase::kCount || filled_ > 0; }  // inside a message
 
  private:

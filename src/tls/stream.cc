@@ -1,12 +1,13 @@
 #include "tls/stream.h"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "base/check.h"
 #include "tls/tcp_socket.h"
@@ -47,9 +48,13 @@ int receive(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
   std::size_t count = 0;
   switch (bytes_of(bio).receive({into, static_cast<std::size_t>(size)}, count)) {
-    case SocketBytes::Result::kDone: return static_cast<int>(count);
-    case SocketBytes::Result::kLater: BIO_set_retry_read(bio); return -1;
-    case SocketBytes::Result::kEnd: return 0;
+    case SocketBytes::Result::kDone:
+      return static_cast<int>(count);
+    case SocketBytes::Result::kLater:
+      BIO_set_retry_read(bio);
+      return -1;
+    case SocketBytes::Result::kEnd:
+      return 0;
   }
   return 0;
 }
@@ -89,8 +94,8 @@ struct Stream::Impl {
 
   SocketBytes bytes;
   std::unique_ptr<SSL, Freed<SSL_free>> ssl;
-  KeyOf key_of;          // a server's
-  SecretKey own_key;     // a client's, until the handshake is done
+  KeyOf key_of;       // a server's
+  SecretKey own_key;  // a client's, until the handshake is done
   PeerId peer;
   State state = State::kHandshake;
   std::string why;
@@ -100,8 +105,10 @@ struct Stream::Impl {
 Session Stream::Impl::session_of(const SecretKey& key) const {
   Session session(SSL_SESSION_new());
   const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl.get(), kCipher);
-  const bool made = session && cipher != nullptr && SSL_SESSION_set1_master_key(session.get(), key.bytes().data(), key.bytes().size()) == 1 &&
-                    SSL_SESSION_set_cipher(session.get(), cipher) == 1 && SSL_SESSION_set_protocol_version(session.get(), TLS1_3_VERSION) == 1;
+  const bool made = session && cipher != nullptr &&
+                    SSL_SESSION_set1_master_key(session.get(), key.bytes().data(), key.bytes().size()) == 1 &&
+                    SSL_SESSION_set_cipher(session.get(), cipher) == 1 &&
+                    SSL_SESSION_set_protocol_version(session.get(), TLS1_3_VERSION) == 1;
   return made ? std::move(session) : nullptr;
 }
 
@@ -162,10 +169,12 @@ Context new_context(const SSL_METHOD* method) {
   Context context(SSL_CTX_new(method));
   POUNCE_CHECK(context, "OpenSSL makes a context");
   SSL_CTX* const made = context.get();
-  const bool set = SSL_CTX_set_min_proto_version(made, TLS1_3_VERSION) == 1 && SSL_CTX_set_max_proto_version(made, TLS1_3_VERSION) == 1 &&
-                   SSL_CTX_set_ciphersuites(made, "TLS_AES_128_GCM_SHA256") == 1 && SSL_CTX_set_num_tickets(made, 0) == 1 &&
-                   // FIPS has no X25519.
-                   (SSL_CTX_set1_groups_list(made, "X25519:P-256") == 1 || SSL_CTX_set1_groups_list(made, "P-256") == 1);
+  const bool set =
+      SSL_CTX_set_min_proto_version(made, TLS1_3_VERSION) == 1 &&
+      SSL_CTX_set_max_proto_version(made, TLS1_3_VERSION) == 1 &&
+      SSL_CTX_set_ciphersuites(made, "TLS_AES_128_GCM_SHA256") == 1 && SSL_CTX_set_num_tickets(made, 0) == 1 &&
+      // FIPS has no X25519.
+      (SSL_CTX_set1_groups_list(made, "X25519:P-256") == 1 || SSL_CTX_set1_groups_list(made, "P-256") == 1);
   POUNCE_CHECK(set, "this OpenSSL knows TLS 1.3");
   SSL_CTX_clear_options(made, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_options(made, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_ANTI_REPLAY);
@@ -257,7 +266,8 @@ std::size_t Stream::write(std::span<const std::byte> from) {
 }
 
 void Stream::send_out() {
-  if (impl_->bytes.fd() >= 0 && impl_->bytes.send() == SocketBytes::Result::kEnd) impl_->end(State::kLost, "the connection was cut");
+  if (impl_->bytes.fd() >= 0 && impl_->bytes.send() == SocketBytes::Result::kEnd)
+    impl_->end(State::kLost, "the connection was cut");
 }
 
 void Stream::change_key() {

@@ -46,13 +46,13 @@ class Stream {
   int fd() const;                  // -1: closed
   const PeerId& peer() const;      // the peer's key name; a server knows it once the stream is open
 
-  void shake_hands();                              // continues the handshake as far as possible
-  std::size_t read(std::span<std::byte> into);     // at most one record; 0: nothing now, or not open
+  void shake_hands();                                  // continues the handshake as far as possible
+  std::size_t read(std::span<std::byte> into);         // at most one record; 0: nothing now, or not open
   std::size_t write(std::span<const std::byte> from);  // encrypts as much as there is room for
-  void send_out();                                 // sends encrypted bytes as far as the socket takes them
-  bool unsent() const;                             // encrypted bytes wait
-  void change_key();                               // for everything sent from here on
-  void close(std::string why);                     // kLost
+  void send_out();                                     // sends encrypted bytes as far as the socket takes them
+  bool unsent() const;                                 // encrypted bytes wait
+  void change_key();                                   // for everything sent from here on
+  void close(std::string why);                         // kLost
 
   std::uint64_t came() const;  // bytes of TCP so far
   std::uint64_t went() const;

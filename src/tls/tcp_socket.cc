@@ -1,13 +1,14 @@
 #include "tls/tcp_socket.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string_view>
-#include <sys/socket.h>
 #include <utility>
 
 namespace pounce::tls {
@@ -29,12 +30,14 @@ std::optional<Named> read(std::string_view endpoint) {
   constexpr std::string_view kScheme = "tcp://";
   const auto colon = endpoint.rfind(':');
   if (!endpoint.starts_with(kScheme) || colon == std::string_view::npos || colon < kScheme.size()) return std::nullopt;
-  const std::string_view host = endpoint.substr(kScheme.size(), colon - kScheme.size()), ports = endpoint.substr(colon + 1);
+  const std::string_view host = endpoint.substr(kScheme.size(), colon - kScheme.size()),
+                         ports = endpoint.substr(colon + 1);
   Named named{std::string(host)};
   if (ports == "*") return named;
   const auto dash = ports.find('-');
   const bool good = read_port(ports.substr(0, dash), named.first) &&
-                    read_port(dash == std::string_view::npos ? ports : ports.substr(dash + 1), named.last) && named.first <= named.last;
+                    read_port(dash == std::string_view::npos ? ports : ports.substr(dash + 1), named.last) &&
+                    named.first <= named.last;
   return good ? std::optional(named) : std::nullopt;
 }
 
@@ -42,14 +45,16 @@ std::optional<Named> read(std::string_view endpoint) {
 
 Result<ListeningSocket> listen_at(const std::string& endpoint) {
   const auto named = read(endpoint);
-  if (!named || !numeric_address(named->host, 0)) return failure(ErrorCode::kInternal, endpoint + " is no address to listen at");
+  if (!named || !numeric_address(named->host, 0))
+    return failure(ErrorCode::kInternal, endpoint + " is no address to listen at");
   const PortRange ports(named->first, named->last);
   return pounce::listen_at(named->host, named->first == 0 ? std::nullopt : std::optional(ports), kInLine);
 }
 
 Result<UniqueFd> begin_to_connect(const std::string& endpoint) {
   const auto named = read(endpoint);
-  auto address = named && named->first == named->last && named->first > 0 ? numeric_address(named->host, named->first) : std::nullopt;
+  auto address = named && named->first == named->last && named->first > 0 ? numeric_address(named->host, named->first)
+                                                                          : std::nullopt;
   if (!address) return failure(ErrorCode::kInternal, endpoint + " is no address to connect to");
   UniqueFd fd(::socket(address->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;  // no Nagle: the bytes have been gathered already

@@ -47,8 +47,8 @@ class SocketBytes {
   void trust() { trusted_ = true; }  // before this call at most kUntrusted bytes are read
 
  private:
-  static constexpr std::size_t kUntrusted = 4096;      // a handshake with a pre-shared key takes some 500
-  static constexpr std::size_t kAhead = 256 * 1024;    // stays in a core's cache
+  static constexpr std::size_t kUntrusted = 4096;    // a handshake with a pre-shared key takes some 500
+  static constexpr std::size_t kAhead = 256 * 1024;  // stays in a core's cache
 
   Result read_ahead();
 

@@ -30,11 +30,11 @@ class Channel {
   // each time.
   virtual int fd() const = 0;
   virtual int monitor_fd() const { return -1; }
-  virtual bool unsent() const { return false; }          // poll its descriptor for room too
+  virtual bool unsent() const { return false; }  // poll its descriptor for room too
   // Its descriptors are edge-triggered: poll them only after ready() returned false.
   virtual bool tells_changes_only() const { return false; }
-  virtual bool reconnects() const { return false; }      // by itself after a loss
-  virtual bool passes_memory() const { return false; }   // frames may be Frame::share()
+  virtual bool reconnects() const { return false; }     // by itself after a loss
+  virtual bool passes_memory() const { return false; }  // frames may be Frame::share()
   // It gathers small messages until flush(), so packing them gains nothing.
   virtual bool gathers() const { return false; }
 };
@@ -52,8 +52,8 @@ struct Descriptors {
     stale = fresh = true;  // nothing has been checked yet
   }
 
-  int socket = -1, monitor = -1;  // poll(2) ignores -1
-  int bulk = -1;                  // the bulk lane's: readable when the lane has events
+  int socket = -1, monitor = -1;      // poll(2) ignores -1
+  int bulk = -1;                      // the bulk lane's: readable when the lane has events
   bool stale = false, fresh = false;  // fresh: the monitor reports changes only after a first check
   bool unsent = false;                // the socket is polled for room too
 };

@@ -1,11 +1,12 @@
 #include "transport/connection_monitor.h"
 
-#include <algorithm>
-#include <cstring>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace pounce::transport {
@@ -23,7 +24,9 @@ std::uint16_t local_port(int descriptor) {
 }  // namespace
 
 Newcomers::Newcomers(std::size_t most)
-    : most_(most), nothing_(::open("/dev/null", O_RDONLY | O_CLOEXEC)), held_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+    : most_(most),
+      nothing_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      held_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
 
 void Newcomers::cut_oldest(std::uint16_t own_port) {
   while (waiting_.size() > most_) {

@@ -39,14 +39,14 @@ class Newcomers {
 class ConnectionMonitor {
  public:
   struct Wanted {
-    bool losses = false;            // the owner calls lost_route()
+    bool losses = false;             // the owner calls lost_route()
     std::size_t most_newcomers = 0;  // 0: no bound
     bool anything() const { return losses || most_newcomers > 0; }
   };
   void watch(Context& context, zmq::socket_t& socket, Wanted wanted);  // once, before it is bound
   void came_in(const std::string& route, const zmq::message_t& message);
-  std::optional<std::string> lost_route();  // each one once
-  void cut_newcomers(std::uint16_t port);   // the oldest over the bound; port: the server's
+  std::optional<std::string> lost_route();                 // each one once
+  void cut_newcomers(std::uint16_t port);                  // the oldest over the bound; port: the server's
   void cut(const std::string& route, std::uint16_t port);  // only where newcomers are bounded
   void* handle() { return monitor_.handle(); }
 

@@ -43,7 +43,7 @@ class DealerSocket final : public Channel {
   bool reconnects() const override { return true; }
 
   void* handle();
-  void* monitor_handle();              // readable when link_event() has something
+  void* monitor_handle();  // readable when link_event() has something
 
  private:
   struct Impl;

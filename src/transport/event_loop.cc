@@ -1,10 +1,11 @@
 #include "transport/event_loop.h"
 
+#include <poll.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <poll.h>
-#include <sched.h>
 #include <vector>
 
 #include "base/check.h"
@@ -21,7 +22,9 @@ bool one_for_each_end() {
   return several;
 }
 
-Duration of(const timespec& limit) { return std::chrono::seconds(limit.tv_sec) + std::chrono::nanoseconds(limit.tv_nsec); }
+Duration of(const timespec& limit) {
+  return std::chrono::seconds(limit.tv_sec) + std::chrono::nanoseconds(limit.tv_nsec);
+}
 
 }  // namespace
 
@@ -80,7 +83,8 @@ struct PollSet::Impl {
   std::optional<Spin> spin;
 
   int poll(const timespec& limit) {
-    return spin ? spin->poll(polled.data(), polled.size(), limit) : ::ppoll(polled.data(), polled.size(), &limit, nullptr);
+    return spin ? spin->poll(polled.data(), polled.size(), limit)
+                : ::ppoll(polled.data(), polled.size(), &limit, nullptr);
   }
 
   bool ask_sockets();

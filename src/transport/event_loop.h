@@ -2,12 +2,13 @@
 // all state; PollSet and Spin are what engines under a leader token wait with. Thread: the owner's.
 #pragma once
 
+#include <poll.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <poll.h>
 #include <vector>
 
 #include "base/clock.h"

@@ -32,8 +32,7 @@ Frame Frame::borrow(std::span<const std::byte> bytes, std::function<void()> rele
   auto hint = std::make_unique<std::function<void()>>(std::move(release));
   Frame frame;
   // libzmq only reads what it sends; its C interface has no const.
-  frame.impl_->message =
-      zmq::message_t(const_cast<std::byte*>(bytes.data()), bytes.size(), &call_release, hint.get());
+  frame.impl_->message = zmq::message_t(const_cast<std::byte*>(bytes.data()), bytes.size(), &call_release, hint.get());
   hint.release();
   return frame;
 }

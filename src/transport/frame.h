@@ -17,7 +17,7 @@ namespace pounce::transport {
 
 class Frame {
  public:
-  Frame();                                                   // empty
+  Frame();  // empty
   static Frame copy(std::string_view bytes);
   // Borrows memory that stays unchanged until `release` is called, exactly once, from any thread (libzmq's I/O
   // thread included): `release` must not block and must not take the GIL.
@@ -49,9 +49,9 @@ using Message = std::vector<Frame>;
 // ZeroMQ encrypts, queues and wakes for each frame by itself: of many short calls that is most of what they cost. The
 // bytes of packed messages are those of docs/protocol.md, "Several in one".
 
-inline constexpr std::size_t kPackedMost = 64;             // messages
-inline constexpr std::size_t kPackedBytes = 64 * 1024;     // of all messages together
-inline constexpr std::size_t kPackedFrames = 16;           // of one message
+inline constexpr std::size_t kPackedMost = 64;          // messages
+inline constexpr std::size_t kPackedBytes = 64 * 1024;  // of all messages together
+inline constexpr std::size_t kPackedFrames = 16;        // of one message
 
 // How many of the first messages may be packed; 1 if the first has to go alone.
 std::size_t packable(const std::deque<Message>& messages);

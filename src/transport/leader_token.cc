@@ -86,7 +86,7 @@ struct LeaderToken::Impl {
   const UniqueFd wake;
   std::atomic<bool> abandoned = false;
 
-  std::mutex mutex;  // guards everything below; never held during a turn or an act
+  std::mutex mutex;                 // guards everything below; never held during a turn or an act
   std::condition_variable freed;    // for threads in hold()
   std::condition_variable standby;  // for the stand-by thread alone
   bool held = false, in_turn = false, woken = false, parked = false, stopping = false;
@@ -98,7 +98,7 @@ struct LeaderToken::Impl {
   Waiter* leader_waiting = nullptr;  // the leader, while it waits for the leader token
   std::list<Waiter*> waiters;        // includes the leader
   std::uint64_t releases = 0, turns = 0;
-  std::thread thread;                // last: starts after all other members exist
+  std::thread thread;  // last: starts after all other members exist
 };
 
 void LeaderToken::Impl::take() {
@@ -215,7 +215,8 @@ void LeaderToken::Impl::leave(Waiter& me) {
   waiters.remove(&me);
   if (me.leads) leading = false;
   if (leading) return;
-  const auto next = std::find_if(waiters.begin(), waiters.end(), [](const Waiter* waiter) { return !waiter->finished; });
+  const auto next =
+      std::find_if(waiters.begin(), waiters.end(), [](const Waiter* waiter) { return !waiter->finished; });
   if (next != waiters.end()) (*next)->news.notify_one();
 }
 
@@ -305,7 +306,7 @@ void LeaderToken::hold(const std::function<void()>& act) {
 }
 
 bool LeaderToken::pump_until(const std::function<bool()>& done, TimePoint deadline,
-                       const std::function<bool()>& interrupted) {
+                             const std::function<bool()>& interrupted) {
   if (impl_->abandoned) return false;
   Impl::Lock lock(impl_->mutex);
   POUNCE_CHECK(!impl_->mine(), "pump_until inside an engine turn or an act");

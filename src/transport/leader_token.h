@@ -29,7 +29,8 @@ class Engine {
 
 class LeaderToken {
  public:
-  LeaderToken(Engine& engine, std::string thread_name, std::chrono::microseconds grace = std::chrono::microseconds(500));
+  LeaderToken(Engine& engine, std::string thread_name,
+              std::chrono::microseconds grace = std::chrono::microseconds(500));
   ~LeaderToken();  // stops the stand-by thread
 
   // Runs `act` while holding the leader token. Waits for the holds of others and at most one engine turn (a turning

@@ -1,12 +1,13 @@
 #include "transport/local_channel.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <string>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 #include "transport/zmq_context.h"  // to_z85
@@ -31,11 +32,15 @@ bool of_our_user(int fd) {
 std::unique_ptr<LocalChannel> LocalChannel::connect(const PublicKey& worker, std::size_t max_frame_bytes) {
   const LocalAddress to = local_address(worker);
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.address), to.size) != 0 || !of_our_user(fd.get())) return nullptr;
+  if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.address), to.size) != 0 ||
+      !of_our_user(fd.get()))
+    return nullptr;
   return std::unique_ptr<LocalChannel>(new LocalChannel(LocalStream(std::move(fd), max_frame_bytes)));
 }
 
-std::optional<Message> LocalChannel::receive() { return ready(false) ? std::exchange(next_, std::nullopt) : std::nullopt; }
+std::optional<Message> LocalChannel::receive() {
+  return ready(false) ? std::exchange(next_, std::nullopt) : std::nullopt;
+}
 
 Sent LocalChannel::send(Message& frames) { return stream_.send(frames) == Sent::kYes ? Sent::kYes : Sent::kFull; }
 
@@ -56,14 +61,15 @@ constexpr std::chrono::milliseconds kNoDescriptors{100};
 constexpr int kBacklog = 64;
 constexpr std::size_t kMostStreams = 64;  // for one user's processes on one machine
 constexpr std::chrono::seconds kLongestStuck{10};
-constexpr char kRoute[] = "local ";       // routes of a RouterSocket begin with a zero byte
+constexpr char kRoute[] = "local ";  // routes of a RouterSocket begin with a zero byte
 
 }  // namespace
 
 std::unique_ptr<LocalServer> LocalServer::listen(const PublicKey& own, std::size_t max_frame_bytes) {
   const LocalAddress at = local_address(own);
   UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!listener || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&at.address), at.size) != 0 || ::listen(listener.get(), kBacklog) != 0)
+  if (!listener || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&at.address), at.size) != 0 ||
+      ::listen(listener.get(), kBacklog) != 0)
     return nullptr;
   return std::unique_ptr<LocalServer>(new LocalServer(std::move(listener), max_frame_bytes));
 }

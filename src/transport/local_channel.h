@@ -2,14 +2,15 @@
 // local channel"): the client's channel and the worker's server. Thread: the leader token's holder.
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "base/clock.h"
 #include "base/curve_key.h"
@@ -67,13 +68,14 @@ class LocalServer {
   static bool is_route(const std::string& route);  // of a LocalServer, not of a RouterSocket
   void add_to(PollSet& polled);
   void accept_waiting(const PollSet& polled);  // after polling
-  std::optional<Received> receive();  // non-blocking
+  std::optional<Received> receive();           // non-blocking
   Sent send(const std::string& route, Message& frames);
   void flush();  // also cuts a peer that has read nothing for long
   void cut(const std::string& route);
 
  private:
-  LocalServer(UniqueFd listener, std::size_t max_frame_bytes) : listener_(std::move(listener)), max_frame_bytes_(max_frame_bytes) {}
+  LocalServer(UniqueFd listener, std::size_t max_frame_bytes)
+      : listener_(std::move(listener)), max_frame_bytes_(max_frame_bytes) {}
 
   UniqueFd listener_;
   const std::size_t max_frame_bytes_;

@@ -12,12 +12,12 @@ namespace pounce::transport {
 namespace {
 
 constexpr std::size_t kInput = 64 * 1024;
-constexpr std::size_t kGather = 16 * 1024;        // a smaller message is copied and sent with its neighbours
+constexpr std::size_t kGather = 16 * 1024;  // a smaller message is copied and sent with its neighbours
 constexpr std::size_t kMostGathered = 256 * 1024;
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 63;  // mark in a frame's size: its memory comes as a descriptor
-constexpr std::size_t kFramesMax = 1024;          // protocol/message_limits.h
-constexpr std::size_t kDescriptorsMax = 16;       // descriptors that wait for their frames
-constexpr std::size_t kPiecesMax = 64;            // buffers of one write
+constexpr std::size_t kFramesMax = 1024;                   // protocol/message_limits.h
+constexpr std::size_t kDescriptorsMax = 16;                // descriptors that wait for their frames
+constexpr std::size_t kPiecesMax = 64;                     // buffers of one write
 
 template <class Number>
 void append(std::string& text, Number number) {
@@ -28,7 +28,8 @@ void append(std::string& text, Number number) {
 std::string head_of(const Message& frames) {
   std::string head;
   append(head, static_cast<std::uint32_t>(frames.size()));
-  for (const Frame& frame : frames) append<std::uint64_t>(head, frame.block() ? kMemory | frame.block()->capacity() : frame.size());
+  for (const Frame& frame : frames)
+    append<std::uint64_t>(head, frame.block() ? kMemory | frame.block()->capacity() : frame.size());
   return head;
 }
 
@@ -55,7 +56,8 @@ void take_descriptors(msghdr& message, std::deque<UniqueFd>& descriptors) {
 
 }  // namespace
 
-LocalStream::LocalStream(UniqueFd fd, std::size_t max_frame_bytes) : fd_(std::move(fd)), max_frame_bytes_(max_frame_bytes), input_(kInput) {}
+LocalStream::LocalStream(UniqueFd fd, std::size_t max_frame_bytes)
+    : fd_(std::move(fd)), max_frame_bytes_(max_frame_bytes), input_(kInput) {}
 
 // A forked child may hold the descriptor too; the other end still sees the end of the stream.
 LocalStream::~LocalStream() {
@@ -95,7 +97,9 @@ bool LocalStream::whole() const {
 }
 
 std::size_t LocalStream::missing() const {
-  return incoming_.frames.empty() || incoming_.frames.back().block() ? 0 : incoming_.frames.back().size() - incoming_.filled;
+  return incoming_.frames.empty() || incoming_.frames.back().block()
+             ? 0
+             : incoming_.frames.back().size() - incoming_.filled;
 }
 
 // Parses what has been read. False: it violates the framing.
@@ -119,7 +123,8 @@ bool LocalStream::parse_sizes() {
   std::memcpy(incoming_.sizes.data(), input_.data() + begin_ + sizeof count, head - sizeof count);
   begin_ += head;
   incoming_.announced = true;
-  return std::ranges::all_of(incoming_.sizes, [this](std::uint64_t size) { return (size & kMemory) != 0 || size <= max_frame_bytes_; });
+  return std::ranges::all_of(incoming_.sizes,
+                             [this](std::uint64_t size) { return (size & kMemory) != 0 || size <= max_frame_bytes_; });
 }
 
 bool LocalStream::begin_frame() {
@@ -227,7 +232,8 @@ void LocalStream::drop_unsent() {
 
 bool LocalStream::write_small() {
   while (small_sent_ < small_.size()) {
-    const ssize_t wrote = ::send(fd_.get(), small_.data() + small_sent_, small_.size() - small_sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t wrote =
+        ::send(fd_.get(), small_.data() + small_sent_, small_.size() - small_sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (!took(wrote)) return false;
     if (wrote > 0) small_sent_ += static_cast<std::size_t>(wrote);
   }
@@ -245,7 +251,8 @@ bool LocalStream::write_large() {
     const auto add = [&](const char* data, std::size_t size) {
       const std::size_t skipped = std::min(skip, size);
       skip -= skipped;
-      if (size > skipped && pieces.size() < kPiecesMax) pieces.push_back({const_cast<char*>(data) + skipped, size - skipped});
+      if (size > skipped && pieces.size() < kPiecesMax)
+        pieces.push_back({const_cast<char*>(data) + skipped, size - skipped});
     };
     add(large_->head.data(), large_->head.size());
     for (const Frame& frame : large_->frames) {

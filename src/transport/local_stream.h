@@ -38,7 +38,7 @@ class LocalStream {
   struct Incoming {
     std::vector<std::uint64_t> sizes;  // as announced, with the mark of memory
     Message frames;
-    std::size_t filled = 0;            // bytes of the last frame
+    std::size_t filled = 0;  // bytes of the last frame
     bool announced = false;
   };
   struct Outgoing {
@@ -65,11 +65,11 @@ class LocalStream {
   bool open_ = true;
   bool deaf_ = false;  // the other end reads no more; we still read what it sent before
 
-  std::vector<char> input_;            // read and not yet parsed: [begin_, end_)
+  std::vector<char> input_;  // read and not yet parsed: [begin_, end_)
   std::size_t begin_ = 0, end_ = 0;
-  std::deque<UniqueFd> descriptors_;   // in the order of the frames that they belong to
+  std::deque<UniqueFd> descriptors_;  // in the order of the frames that they belong to
   Incoming incoming_;
-  bool drained_ = false;               // the last read took all there was
+  bool drained_ = false;  // the last read took all there was
 
   std::string small_;
   std::size_t small_sent_ = 0;

@@ -34,7 +34,9 @@ std::optional<Ports> ports_of(const std::string& endpoint) {
 std::optional<std::uint16_t> port_of(const std::string& endpoint) {
   std::uint16_t port = 0;
   const char* const end = endpoint.data() + endpoint.size();
-  if (!endpoint.starts_with("tcp://") || std::from_chars(endpoint.data() + endpoint.rfind(':') + 1, end, port).ptr != end) return std::nullopt;
+  if (!endpoint.starts_with("tcp://") ||
+      std::from_chars(endpoint.data() + endpoint.rfind(':') + 1, end, port).ptr != end)
+    return std::nullopt;
   return port;
 }
 

@@ -19,22 +19,22 @@ namespace pounce::transport {
 
 struct ServerOptions {
   std::string zap_domain;
-  std::size_t max_frame_bytes = 0;                    // ZMQ_MAXMSGSIZE; required
-  int high_water_mark = 1000;                         // messages queued per peer and direction
+  std::size_t max_frame_bytes = 0;  // ZMQ_MAXMSGSIZE; required
+  int high_water_mark = 1000;       // messages queued per peer and direction
   std::chrono::milliseconds handshake{2000};
-  std::chrono::milliseconds heartbeat{0};             // ZMTP heartbeats; 0 = off (handshake endpoint)
+  std::chrono::milliseconds heartbeat{0};  // ZMTP heartbeats; 0 = off (handshake endpoint)
   std::chrono::milliseconds heartbeat_timeout{0};
-  bool tells_losses = false;                          // the owner calls lost_route()
-  std::size_t most_newcomers = 0;                     // silent tcp connections, for cut_newcomers(); 0: no bound
+  bool tells_losses = false;       // the owner calls lost_route()
+  std::size_t most_newcomers = 0;  // silent tcp connections, for cut_newcomers(); 0: no bound
 };
 
 struct Received {
-  std::string route;                  // opaque; valid while that connection lives
-  PublicKey peer;                     // the key that ZAP admitted (ZMQ User-Id), not what the message says
-  std::string address;                // ZMQ Peer-Address
-  std::optional<unsigned> uid;        // on ipc: the kernel's peer uid
-  bool local = false;                 // over a LocalServer: a process of our own user, without a key
-  Message frames;                     // without the routing frame; at least one, at most kFramesPerMessage
+  std::string route;            // opaque; valid while that connection lives
+  PublicKey peer;               // the key that ZAP admitted (ZMQ User-Id), not what the message says
+  std::string address;          // ZMQ Peer-Address
+  std::optional<unsigned> uid;  // on ipc: the kernel's peer uid
+  bool local = false;           // over a LocalServer: a process of our own user, without a key
+  Message frames;               // without the routing frame; at least one, at most kFramesPerMessage
 };
 
 class RouterSocket {
@@ -45,15 +45,15 @@ class RouterSocket {
                                                     const std::vector<std::string>& endpoints);
   ~RouterSocket();
 
-  const std::vector<std::string>& endpoints() const;  // as bound, ports filled in
-  std::optional<Received> receive();                  // non-blocking
+  const std::vector<std::string>& endpoints() const;     // as bound, ports filled in
+  std::optional<Received> receive();                     // non-blocking
   Sent send(const std::string& route, Message& frames);  // non-blocking; frames are consumed only on kYes
-  void* handle();                                     // for polling
+  void* handle();                                        // for polling
   // A lost connection over which something came; each one once. Call it again after each receive(), which finds some.
   std::optional<std::string> lost_route();
-  void cut(const std::string& route);                 // a tcp connection; only where newcomers are bounded
-  void cut_newcomers();                               // the oldest over their bound
-  void* monitor_handle();                             // readable when there may be a loss or a newcomer
+  void cut(const std::string& route);  // a tcp connection; only where newcomers are bounded
+  void cut_newcomers();                // the oldest over their bound
+  void* monitor_handle();              // readable when there may be a loss or a newcomer
 
  private:
   struct Impl;

@@ -1,7 +1,8 @@
 #include "transport/zmq_context.h"
 
-#include <map>
 #include <zmq.h>
+
+#include <map>
 
 #include "transport/zmq_parts.h"
 

@@ -20,8 +20,8 @@ std::optional<PublicKey> from_z85(std::string_view text);
 
 struct ZapQuestion {
   std::string domain;
-  std::string address;             // "10.77.0.1", or "localhost:1001:1001:4711" on ipc (uid:gid:pid)
-  std::optional<unsigned> uid;     // parsed from an ipc address: the kernel's word
+  std::string address;          // "10.77.0.1", or "localhost:1001:1001:4711" on ipc (uid:gid:pid)
+  std::optional<unsigned> uid;  // parsed from an ipc address: the kernel's word
   PublicKey key;
 };
 using ZapAnswer = std::function<bool(const ZapQuestion&)>;

@@ -1,7 +1,7 @@
-// 1 GiB to another process over loopback, three ways in turn: a plain TCP stream (the floor), the bulk lane, and ZeroMQ with
-// CURVE in 1 MiB frames. It ends in one array that was touched before; one byte back says that all of it is there. Rounds are
-// interleaved, so that a busy machine is busy for all. Prints the median GB/s of each and their ratios as JSON; and what each end
-// computed for it, in seconds per GiB, which other work on the machine hardly changes.
+// 1 GiB to another process over loopback, three ways in turn: a plain TCP stream (the floor), the bulk lane, and ZeroMQ
+// with CURVE in 1 MiB frames. It ends in one array that was touched before; one byte back says that all of it is there.
+// Rounds are interleaved, so that a busy machine is busy for all. Prints the median GB/s of each and their ratios as
+// JSON; and what each end computed for it, in seconds per GiB, which other work on the machine hardly changes.
 //   bench_bulk [rounds] [streams] [placed|copied]
 // copied: the bulk lane's frames are received into memory of their own and copied from there, as ZeroMQ's have to be.
 #include <arpa/inet.h>
@@ -47,7 +47,8 @@ tls::Credential same(const tls::Credential& other) {
   return made;
 }
 
-// ---- plain TCP ---------------------------------------------------------------------------------------------------------
+// ---- plain TCP
+// ---------------------------------------------------------------------------------------------------------
 
 void plain_receive(int fd, char* into, std::size_t size) {
   for (std::size_t at = 0; at < size;) {
@@ -65,7 +66,8 @@ void plain_send(int fd, const char* from, std::size_t size) {
   }
 }
 
-// ---- the bulk lane -----------------------------------------------------------------------------------------------------
+// ---- the bulk lane
+// -----------------------------------------------------------------------------------------------------
 
 void wait_for(tls::Channel& channel, bool to_send = false) {
   if (channel.ready(to_send)) return;
@@ -93,7 +95,8 @@ void bulk_receive(tls::Channel& channel, char* into, std::size_t size, bool copi
   while (size > 0) {
     while (const auto message = channel.receive()) {
       const auto bytes = message->back().bytes();
-      if (copies) std::memcpy(into + std::strtoull(message->front().text().data(), nullptr, 10), bytes.data(), bytes.size());
+      if (copies)
+        std::memcpy(into + std::strtoull(message->front().text().data(), nullptr, 10), bytes.data(), bytes.size());
       size -= bytes.size();
     }
     if (size > 0) wait_for(channel);
@@ -104,7 +107,8 @@ void bulk_receive(tls::Channel& channel, char* into, std::size_t size, bool copi
   while (channel.wants_write()) channel.flush();
 }
 
-// ---- both ends ---------------------------------------------------------------------------------------------------------
+// ---- both ends
+// ---------------------------------------------------------------------------------------------------------
 
 template <class Act>
 void side_by_side(int streams, const Act& act) {
@@ -118,7 +122,8 @@ double computed() {
   static double before = 0;
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
-  const double now = used.ru_utime.tv_sec + used.ru_stime.tv_sec + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+  const double now =
+      used.ru_utime.tv_sec + used.ru_stime.tv_sec + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
   return now - std::exchange(before, now);
 }
 
@@ -161,7 +166,9 @@ void serve(void* router, int listening, tls::Listener& listener, const Setup& se
     while (auto channel = listener.accept()) {
       if (!setup.copies)
         channel->place_with([&](std::string_view header, std::size_t, std::size_t size) {
-          return tls::Place{std::as_writable_bytes(std::span(into.data() + std::strtoull(header.data(), nullptr, 10), size)), nullptr};
+          return tls::Place{
+              std::as_writable_bytes(std::span(into.data() + std::strtoull(header.data(), nullptr, 10), size)),
+              nullptr};
         });
       for (int i = 0; i < setup.streams; ++i)
         if (setup.credentials[i].id == channel->peer()) bulk[i] = std::move(channel), ++there, i = setup.streams;
@@ -183,7 +190,8 @@ void serve(void* router, int listening, tls::Listener& listener, const Setup& se
     zmq_msg_init(&route);
     for (std::size_t offset = 0; offset < kTotal; offset += kChunk) {
       zmq_msg_init(&body);
-      must(zmq_msg_recv(&route, router, 0) >= 0 && zmq_msg_recv(&body, router, 0) == static_cast<int>(kChunk), "receive");
+      must(zmq_msg_recv(&route, router, 0) >= 0 && zmq_msg_recv(&body, router, 0) == static_cast<int>(kChunk),
+           "receive");
       std::memcpy(into.data() + offset, zmq_msg_data(&body), kChunk);
       zmq_msg_close(&body);
     }
@@ -214,16 +222,20 @@ double median(std::vector<double> all) {
 // The first round warms up.
 void print(const Sent (&sent)[kWays], const Setup& setup) {
   double rates[kWays];
-  std::printf(R"({"bench":"bulk","bytes":%zu,"rounds":%d,"streams":%d,"copies":%s)", kTotal, setup.rounds, setup.streams, setup.copies ? "true" : "false");
+  std::printf(R"({"bench":"bulk","bytes":%zu,"rounds":%d,"streams":%d,"copies":%s)", kTotal, setup.rounds,
+              setup.streams, setup.copies ? "true" : "false");
   for (int way = 0; way < kWays; ++way) {
     const double* const received = setup.received->seconds[way];
     rates[way] = median({sent[way].rates.begin() + 1, sent[way].rates.end()});
     std::printf(R"(,"%s":{"gb_s":%.2f,"sender_s":%.3f,"receiver_s":%.3f})", kNames[way], rates[way],
-                median({sent[way].seconds.begin() + 1, sent[way].seconds.end()}), median({received + 1, received + 1 + setup.rounds}));
+                median({sent[way].seconds.begin() + 1, sent[way].seconds.end()}),
+                median({received + 1, received + 1 + setup.rounds}));
   }
   double load = 0;
   std::ifstream("/proc/loadavg") >> load;
-  std::printf(R"(,"bulk_of_tcp":%.2f,"bulk_of_curve":%.2f,"load":%.1f})" "\n", rates[kBulk] / rates[kTcp], rates[kBulk] / rates[kCurve], load);
+  std::printf(R"(,"bulk_of_tcp":%.2f,"bulk_of_curve":%.2f,"load":%.1f})"
+              "\n",
+              rates[kBulk] / rates[kTcp], rates[kBulk] / rates[kCurve], load);
 }
 
 void ask(void* dealer, int listening, const std::string& endpoint, const Setup& setup) {
@@ -244,7 +256,9 @@ void ask(void* dealer, int listening, const std::string& endpoint, const Setup& 
         plain_receive(plain[i], &end, 1);
       });
     });
-    timed(sent[kBulk], [&] { side_by_side(setup.streams, [&](int i) { bulk_send(*bulk[i], from.data(), i * slice, (i + 1) * slice); }); });
+    timed(sent[kBulk], [&] {
+      side_by_side(setup.streams, [&](int i) { bulk_send(*bulk[i], from.data(), i * slice, (i + 1) * slice); });
+    });
     timed(sent[kCurve], [&] {
       for (std::size_t offset = 0; offset < kTotal; offset += kChunk) {
         zmq_msg_t body;
@@ -265,13 +279,15 @@ int main(int argc, char** argv) {
   if (argc > 1) setup.rounds = std::clamp(std::atoi(argv[1]), 1, 63);
   if (argc > 2) setup.streams = std::atoi(argv[2]);
   setup.copies = argc > 3 && std::string(argv[3]) == "copied";
-  setup.received = static_cast<Received*>(::mmap(nullptr, sizeof(Received), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  setup.received = static_cast<Received*>(
+      ::mmap(nullptr, sizeof(Received), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   must(setup.received != MAP_FAILED, "mmap");
   const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  must(::bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && ::listen(listening, 8) == 0, "listen");
+  must(::bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && ::listen(listening, 8) == 0,
+       "listen");
   auto listener = tls::Listener::bind("tcp://127.0.0.1:*", options());
   must(listener.has_value(), "bind");
   for (int i = 0; i < setup.streams; ++i) {

@@ -1,5 +1,5 @@
-// The floor of a no-op call: one 64-byte message there and back, DEALER to ROUTER with CURVE, between two processes that
-// block in zmq_recv. Prints microseconds as JSON; run it in the same minute as what is compared with it.
+// The floor of a no-op call: one 64-byte message there and back, DEALER to ROUTER with CURVE, between two processes
+// that block in zmq_recv. Prints microseconds as JSON; run it in the same minute as what is compared with it.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -17,7 +17,8 @@ void echo(void* router, int rounds) {
     zmq_msg_init(&route);
     zmq_msg_init(&body);
     pounce::bench::must(zmq_msg_recv(&route, router, 0) >= 0 && zmq_msg_recv(&body, router, 0) == kBytes, "serve");
-    pounce::bench::must(zmq_msg_send(&route, router, ZMQ_SNDMORE) >= 0 && zmq_msg_send(&body, router, 0) >= 0, "answer");
+    pounce::bench::must(zmq_msg_send(&route, router, ZMQ_SNDMORE) >= 0 && zmq_msg_send(&body, router, 0) >= 0,
+                        "answer");
   }
   char end;
   zmq_recv(router, &end, 1, 0);  // a closed ROUTER would drop the last answer on its way
@@ -26,7 +27,8 @@ void echo(void* router, int rounds) {
 double one_round(void* dealer) {
   char bytes[kBytes] = {};
   const auto start = std::chrono::steady_clock::now();
-  pounce::bench::must(zmq_send(dealer, bytes, kBytes, 0) == kBytes && zmq_recv(dealer, bytes, kBytes, 0) == kBytes, "ask");
+  pounce::bench::must(zmq_send(dealer, bytes, kBytes, 0) == kBytes && zmq_recv(dealer, bytes, kBytes, 0) == kBytes,
+                      "ask");
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -42,7 +44,10 @@ int main(int argc, char** argv) {
                             zmq_send(dealer, "", 0, 0);
                           });
   std::sort(took.begin(), took.end());
-  const auto at = [&](double part) { return took[static_cast<std::size_t>(part * static_cast<double>(took.size() - 1))]; };
-  std::printf(R"({"bench":"roundtrip","bytes":%d,"rounds":%d,"p10_us":%.1f,"p50_us":%.1f,"p99_us":%.1f})" "\n", kBytes,
-              rounds, at(0.10), at(0.50), at(0.99));
+  const auto at = [&](double part) {
+    return took[static_cast<std::size_t>(part * static_cast<double>(took.size() - 1))];
+  };
+  std::printf(R"({"bench":"roundtrip","bytes":%d,"rounds":%d,"p10_us":%.1f,"p50_us":%.1f,"p99_us":%.1f})"
+              "\n",
+              kBytes, rounds, at(0.10), at(0.50), at(0.99));
 }

@@ -1,5 +1,5 @@
-// What the floors share: a DEALER in this process, a ROUTER in a child, plain libzmq with CURVE between them over TCP on
-// loopback. No code of pounce is on the way: a floor must not move when pounce changes.
+// What the floors share: a DEALER in this process, a ROUTER in a child, plain libzmq with CURVE between them over TCP
+// on loopback. No code of pounce is on the way: a floor must not move when pounce changes.
 #pragma once
 
 #include <sys/wait.h>

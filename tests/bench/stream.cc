@@ -20,8 +20,8 @@ void receive_all(void* router, std::vector<char>& into) {
   for (std::size_t offset = 0; offset < kTotal; offset += kChunk) {
     zmq_msg_t body;
     zmq_msg_init(&body);
-    pounce::bench::must(zmq_msg_recv(&route, router, 0) >= 0 && zmq_msg_recv(&body, router, 0) == static_cast<int>(kChunk),
-                        "receive");
+    pounce::bench::must(
+        zmq_msg_recv(&route, router, 0) >= 0 && zmq_msg_recv(&body, router, 0) == static_cast<int>(kChunk), "receive");
     std::memcpy(into.data() + offset, zmq_msg_data(&body), kChunk);
     zmq_msg_close(&body);
   }
@@ -55,11 +55,13 @@ int main(int argc, char** argv) {
         for (int i = 0; i < repetitions; ++i) {
           const auto start = std::chrono::steady_clock::now();
           send_all(dealer, from);
-          rates.push_back(kTotal / 1e9 / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+          rates.push_back(kTotal / 1e9 /
+                          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
         }
         zmq_send(dealer, "", 0, 0);
       });
   std::sort(rates.begin(), rates.end());
-  std::printf(R"({"bench":"stream","bytes":%zu,"chunk":%zu,"repetitions":%d,"best_gb_s":%.3f,"median_gb_s":%.3f})" "\n",
+  std::printf(R"({"bench":"stream","bytes":%zu,"chunk":%zu,"repetitions":%d,"best_gb_s":%.3f,"median_gb_s":%.3f})"
+              "\n",
               kTotal, kChunk, repetitions, rates.back(), rates[rates.size() / 2]);
 }

@@ -57,7 +57,9 @@ class SlurmBackend final : public Backend, public Launcher {
   SlurmBackend(const std::string& program, const std::string& conf)
       : gateway_({program, seconds(30), {{"SLURM_CONF", conf}}}) {}
   Launcher& launcher() override { return *this; }
-  void send(slurm::Question question, Reply<std::any> reply) override { gateway_.send(std::move(question), std::move(reply)); }
+  void send(slurm::Question question, Reply<std::any> reply) override {
+    gateway_.send(std::move(question), std::move(reply));
+  }
   void serve(milliseconds at_most) override {
     pollfd source{gateway_.fd(), POLLIN, 0};
     if (::poll(&source, 1, static_cast<int>(at_most.count())) > 0) gateway_.on_readable();
@@ -131,9 +133,7 @@ class LauncherContract : public testing::TestWithParam<const char*> {
     return job;
   }
 
-  bool cancel(const JobIdentity& job) {
-    return ask(slurm::Cancel{job}).has_value();
-  }
+  bool cancel(const JobIdentity& job) { return ask(slurm::Cancel{job}).has_value(); }
 
   std::vector<JobView> poll(const std::vector<JobIdentity>& jobs) {
     return ask(slurm::Poll{jobs}).value_or(std::vector<JobView>{});
@@ -143,9 +143,7 @@ class LauncherContract : public testing::TestWithParam<const char*> {
     return ask(slurm::Reconcile{instance}).value_or(std::vector<JobView>{});
   }
 
-  std::vector<JobView> queue() {
-    return ask(slurm::AskQueue{}).value_or(std::vector<JobView>{});
-  }
+  std::vector<JobView> queue() { return ask(slurm::AskQueue{}).value_or(std::vector<JobView>{}); }
 
   // The first look at the job that is in this state or beyond it.
   JobView wait_until(const JobIdentity& job, JobState state) {

@@ -1,4 +1,5 @@
-// A client that is not Python: runs a command on a leased worker and prints what it prints, with the public headers alone.
+// A client that is not Python: runs a command on a leased worker and prints what it prints, with the public headers
+// alone.
 //   command [--cpus N] [--seconds S] INTERPRETER -- PROGRAM [ARGUMENT...]
 // Its exit code is the command's; 70 when there is none (the reason on standard error), 64 for a wrong use.
 #include <cstdio>

@@ -1,5 +1,5 @@
-// The daemon behind authentication in seeded lives. POUNCE_FUZZ_SEEDS: how many (default 100), from POUNCE_FUZZ_FIRST on; POUNCE_FUZZ_SEED: only
-// that one. The sanitizer build runs the same; with coverage: libfuzzer.cc.
+// The daemon behind authentication in seeded lives. POUNCE_FUZZ_SEEDS: how many (default 100), from POUNCE_FUZZ_FIRST
+// on; POUNCE_FUZZ_SEED: only that one. The sanitizer build runs the same; with coverage: libfuzzer.cc.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -31,11 +31,13 @@ TEST(DaemonFuzzer, EveryLifeKeepsWhatEachPeerMayCountOnAndSettles) {
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     const Outcome outcome = Life(script_of(static_cast<std::uint32_t>(seed))).live();
     ASSERT_EQ(outcome.trouble, "") << "POUNCE_FUZZ_SEED=" << seed;
-    sum.steps += outcome.steps, sum.leases += outcome.leases, sum.granted += outcome.granted, sum.refused += outcome.refused;
+    sum.steps += outcome.steps, sum.leases += outcome.leases, sum.granted += outcome.granted,
+        sum.refused += outcome.refused;
     sum.detached += outcome.detached, sum.restarts += outcome.restarts;
   }
-  std::printf("%llu lives: %u steps, %u leases, %u grants, %u refusals, %u detached tasks, %u restarts\n", static_cast<unsigned long long>(seeds.count()), sum.steps, sum.leases,
-              sum.granted, sum.refused, sum.detached, sum.restarts);
+  std::printf("%llu lives: %u steps, %u leases, %u grants, %u refusals, %u detached tasks, %u restarts\n",
+              static_cast<unsigned long long>(seeds.count()), sum.steps, sum.leases, sum.granted, sum.refused,
+              sum.detached, sum.restarts);
   if (seeds.only_one) return;
   // The lives must be worth living.
   EXPECT_GT(sum.leases, seeds.count() - 1);
@@ -64,9 +66,11 @@ TEST_P(PlantedBugTest, IsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedBugTest,
-                         testing::Values(PlantedBug::kSpeaksForAnother, PlantedBug::kAnswersEverybody, PlantedBug::kWrongWorker, PlantedBug::kSessionKept,
-                                         PlantedBug::kSecretShown, PlantedBug::kJournalForgets, PlantedBug::kJournalTorn, PlantedBug::kCancelIgnored,
-                                         PlantedBug::kTimersLost, PlantedBug::kRefusedAndDone));
+                         testing::Values(PlantedBug::kSpeaksForAnother, PlantedBug::kAnswersEverybody,
+                                         PlantedBug::kWrongWorker, PlantedBug::kSessionKept, PlantedBug::kSecretShown,
+                                         PlantedBug::kJournalForgets, PlantedBug::kJournalTorn,
+                                         PlantedBug::kCancelIgnored, PlantedBug::kTimersLost,
+                                         PlantedBug::kRefusedAndDone));
 
 }  // namespace
 }  // namespace pounce::daemon_fuzzer

@@ -72,7 +72,8 @@ Result<std::any> FakeLauncher::answer_to(const slurm::Question& question) {
   }
   if (const auto* asked = std::get_if<slurm::Reconcile>(&question))
     return std::any(views([&](const Job& job) { return job.view.instance == asked->instance; }));
-  if (std::holds_alternative<slurm::AskQueue>(question)) return std::any(views([](const Job& job) { return lives(job.view); }));
+  if (std::holds_alternative<slurm::AskQueue>(question))
+    return std::any(views([](const Job& job) { return lives(job.view); }));
   if (std::holds_alternative<slurm::AskClasses>(question)) return std::any(ClassReport{});
   if (std::holds_alternative<slurm::AskClusterSnapshot>(question)) return std::any(ClusterSnapshot{});
   if (std::holds_alternative<slurm::AskQueueSnapshot>(question)) return std::any(QueueSnapshot{});
@@ -105,8 +106,9 @@ void FakeLauncher::cancel(const JobIdentity& job) {
 
 JobView FakeLauncher::view_of(const JobIdentity& job) const {
   const auto found = jobs_.find(job.job);
-  const bool same = found != jobs_.end() && (job.submit_time_s == 0 || found->second.view.job_identity.submit_time_s == job.submit_time_s ||
-                                             found->second.view.job_identity.restart > job.restart);
+  const bool same = found != jobs_.end() &&
+                    (job.submit_time_s == 0 || found->second.view.job_identity.submit_time_s == job.submit_time_s ||
+                     found->second.view.job_identity.restart > job.restart);
   if (same) return found->second.view;
   JobView gone;
   gone.job_identity = job;

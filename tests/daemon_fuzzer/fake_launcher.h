@@ -1,5 +1,5 @@
-// The batch system of a life: it answers when it is told to, rightly, not at all or with an error, and its jobs start, end,
-// are requeued and forgotten by the script. It says what no daemon may do to it. Thread: the test's.
+// The batch system of a life: it answers when it is told to, rightly, not at all or with an error, and its jobs start,
+// end, are requeued and forgotten by the script. It says what no daemon may do to it. Thread: the test's.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,8 @@ class FakeLauncher : public launch::Launcher {
   };
 
   // on_submit: at the moment at which a job is asked for. complain: of what no daemon may do.
-  FakeLauncher(InstanceId ours, PlantedBug planted, std::function<void(const JobSpec&)> on_submit, std::function<void(std::string)> complain);
+  FakeLauncher(InstanceId ours, PlantedBug planted, std::function<void(const JobSpec&)> on_submit,
+               std::function<void(std::string)> complain);
 
   void send(slurm::Question question, Reply<std::any> reply) override;
 

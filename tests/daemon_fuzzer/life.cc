@@ -38,7 +38,8 @@ void trace(const std::string& who, const char* does, const std::string& what) {
 }  // namespace
 
 // In memory, where there is such a folder: what is synced to a disk a thousand times is slow.
-[[maybe_unused]] const bool in_memory = std::filesystem::is_directory("/dev/shm") && ::setenv("TMPDIR", "/dev/shm", 0) == 0;
+[[maybe_unused]] const bool in_memory =
+    std::filesystem::is_directory("/dev/shm") && ::setenv("TMPDIR", "/dev/shm", 0) == 0;
 
 Life::Life(std::string_view script, PlantedBug planted) : planted_(planted), script_(script) {
   spdlog::set_level(spdlog::level::off);
@@ -50,7 +51,15 @@ Life::Life(std::string_view script, PlantedBug planted) : planted_(planted), scr
   setup_.folders = {scratch_.file("test/" + kInstance.hex()), scratch_.file("run/" + kInstance.hex())};
   if (const auto made = daemon::make_folders(setup_.folders); !made) complain(made.error().text);
   pool_.names = {"train", "eval", ".hidden", "../up", "a name", ""};
-  pool_.texts = {"", "tcp://127.0.0.1:1", "/tmp", std::string(300, 'x'), std::string(64, 'b'), "\x1b[2J\n", "\xff\xfe", std::string(1, '\0'), "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"};
+  pool_.texts = {"",
+                 "tcp://127.0.0.1:1",
+                 "/tmp",
+                 std::string(300, 'x'),
+                 std::string(64, 'b'),
+                 "\x1b[2J\n",
+                 "\xff\xfe",
+                 std::string(1, '\0'),
+                 "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"};
   const auto on_submit = [this](const JobSpec& spec) {
     const auto open = daemon::open_records(daemon::read_journal(setup_.folders.journal()).records);
     if (std::ranges::none_of(open, [&](const auto& record) { return record.lease == spec.lease; }))
@@ -58,16 +67,19 @@ Life::Life(std::string_view script, PlantedBug planted) : planted_(planted), scr
     const auto secret = spec.environment.find("SECRET");
     for (const Actor& one : actors_)
       for (const Actor& other : actors_)
-        if (one.session != other.session && spec.directory == "/home/" + one.place() && secret != spec.environment.end() && secret->second == other.secret())
+        if (one.session != other.session && spec.directory == "/home/" + one.place() &&
+            secret != spec.environment.end() && secret->second == other.secret())
           complain("a job gets the environment of one session and the folder of another");
   };
-  launcher_ = std::make_unique<FakeLauncher>(kInstance, planted, on_submit, [this](const std::string& what) { complain(what); });
+  launcher_ = std::make_unique<FakeLauncher>(kInstance, planted, on_submit,
+                                             [this](const std::string& what) { complain(what); });
   for (std::size_t i = 0; i < kClients; ++i) {
     Actor client;
     client.number = ++peers_made_;
     client.session = id_from<SessionId>(0x5e5510000 + ++sessions_made_);
     pool_.sessions.push_back(client.session);
-    for (std::uint32_t task = 0; task < 2; ++task) pool_.tasks.push_back(id_from<TaskId>(0x7a5c'0000'0000 + client.number * 0x10000 + task));
+    for (std::uint32_t task = 0; task < 2; ++task)
+      pool_.tasks.push_back(id_from<TaskId>(0x7a5c'0000'0000 + client.number * 0x10000 + task));
     actors_.push_back(client);
   }
   Actor stranger = actors_.front();
@@ -92,10 +104,11 @@ void Life::complain(const std::string& what) {
 Outcome Life::live() {
   using Step = void (Life::*)();
   // How often each comes is how often it stands here.
-  constexpr Step kSteps[] = {&Life::step_progress, &Life::step_say,      &Life::step_job,      &Life::step_time,     &Life::step_progress, &Life::step_say,
-                             &Life::step_job,      &Life::step_say,      &Life::step_progress, &Life::step_say,      &Life::step_time,     &Life::step_say,
-                             &Life::step_trouble,  &Life::step_silence,  &Life::step_say,      &Life::step_noise,    &Life::step_progress, &Life::step_connection,
-                             &Life::step_identity, &Life::step_files};
+  constexpr Step kSteps[] = {&Life::step_progress, &Life::step_say,        &Life::step_job,      &Life::step_time,
+                             &Life::step_progress, &Life::step_say,        &Life::step_job,      &Life::step_say,
+                             &Life::step_progress, &Life::step_say,        &Life::step_time,     &Life::step_say,
+                             &Life::step_trouble,  &Life::step_silence,    &Life::step_say,      &Life::step_noise,
+                             &Life::step_progress, &Life::step_connection, &Life::step_identity, &Life::step_files};
   try {
     everybody_begins();
     while (outcome_.trouble.empty() && !script_.over() && outcome_.steps < kMostSteps) {
@@ -112,7 +125,8 @@ Outcome Life::live() {
   return outcome_;
 }
 
-// ---- the daemon -------------------------------------------------------------------------------------------------------
+// ---- the daemon
+// -------------------------------------------------------------------------------------------------------
 
 void Life::daemon_starts() {
   ClusterFacts facts;
@@ -125,7 +139,9 @@ void Life::daemon_starts() {
   }
   if (!opened) return complain(opened.error().text);
   service_ = std::move(*opened);
-  service_->connect({{}, [this](const std::string& route, const std::string& frame) { return transmit(route, frame); }, [] { return std::vector<model::ListenerRow>(); }});
+  service_->connect({{},
+                     [this](const std::string& route, const std::string& frame) { return transmit(route, frame); },
+                     [] { return std::vector<model::ListenerRow>(); }});
   authenticator_ = std::make_unique<daemon::Authenticator>(PublicKey{}, Proof::kKeyFile, ::geteuid());
   service_->start();
 }
@@ -167,7 +183,8 @@ void Life::run_timers() {
   loop_.run();
 }
 
-// ---- what peers do ------------------------------------------------------------------------------------------------------
+// ---- what peers do
+// ------------------------------------------------------------------------------------------------------
 
 Actor& Life::any_actor() { return actors_[script_.below(actors_.size())]; }
 
@@ -176,13 +193,15 @@ void Life::hello(Actor& actor) {
   hello.role = actor.role;
   hello.proof = script_.one_in(4) ? Proof::kKeyFile : Proof::kPeer;
   hello.key = transport::to_z85(actor.key());
-  (actor.role == Role::kClient ? hello.session : hello.lease) = actor.role == Role::kClient ? actor.session.hex() : actor.lease.hex();
+  (actor.role == Role::kClient ? hello.session : hello.lease) =
+      actor.role == Role::kClient ? actor.session.hex() : actor.lease.hex();
   const std::string frame = encode(hello);
   daemon::Handshake handshake{actor.key(), std::nullopt, {frame, ""}};
   if (!actor.stranger) handshake.uid = ::geteuid();
   auto verdict = authenticator_->judge(handshake, Clock::now());
   auto* peer = std::get_if<daemon::Peer>(&verdict);
-  if (auto* proof = std::get_if<daemon::ProofToCheck>(&verdict); proof != nullptr && !actor.stranger) peer = &proof->peer;
+  if (auto* proof = std::get_if<daemon::ProofToCheck>(&verdict); proof != nullptr && !actor.stranger)
+    peer = &proof->peer;
   if (peer == nullptr) return;
   if (actor.stranger) return complain("a stranger is admitted");
   service_->peers().admit(*peer, Clock::now());
@@ -208,10 +227,13 @@ void Life::prepare(const Header& header) {
 void Life::deliver(Actor& actor, const std::string& frame, const Header* header) {
   PublicKey key = actor.key();
   std::string route = actor.route();
-  const bool kept = planted_ == PlantedBug::kSessionKept && header != nullptr && std::holds_alternative<CloseSession>(*header);
-  if (const auto* demand = header == nullptr ? nullptr : std::get_if<Demand>(header); demand != nullptr && planted_ == PlantedBug::kSpeaksForAnother)
+  const bool kept =
+      planted_ == PlantedBug::kSessionKept && header != nullptr && std::holds_alternative<CloseSession>(*header);
+  if (const auto* demand = header == nullptr ? nullptr : std::get_if<Demand>(header);
+      demand != nullptr && planted_ == PlantedBug::kSpeaksForAnother)
     for (const Actor& other : actors_)
-      if (other.role == Role::kClient && !other.stranger && other.session == demand->session) key = other.key(), route = other.route();
+      if (other.role == Role::kClient && !other.stranger && other.session == demand->session)
+        key = other.key(), route = other.route();
   check_sent();
   trace(route, " says ", frame);
   const daemon::Peer* peer = service_->peers().find(key);
@@ -219,7 +241,8 @@ void Life::deliver(Actor& actor, const std::string& frame, const Header* header)
   const std::string before = picture();
   if (!kept) service_->control().hear(key, route, frame);
   if (planted_ == PlantedBug::kRefusedAndDone && header != nullptr && std::holds_alternative<Demand>(*header))
-    sent_.push_back({static_cast<std::size_t>(&actor - actors_.data()), encode(Refused{Error{ErrorCode::kProtocol, "no", {}, {}}})});
+    sent_.push_back({static_cast<std::size_t>(&actor - actors_.data()),
+                     encode(Refused{Error{ErrorCode::kProtocol, "no", {}, {}}})});
   if (peer == nullptr) {
     if (!sent_.empty() || picture() != before) complain("somebody who was not admitted is heard: " + frame);
     return;
@@ -238,8 +261,11 @@ void Life::check_reply(const Actor& actor, const Header& header, bool back, cons
   if (!refused) check_interpreters(header);
   if (names_another(actor, header) && !refused && !actor.cut) complain("it may speak for another: " + encode(header));
   if (refused && !back && others) complain("a message is refused and others hear of it: " + encode(header));
-  if (refused && !back && picture() != before) complain("a message is refused and changes something: " + encode(header) + "\nbefore\n" + before + "after\n" + picture());
-  if (const auto* close = std::get_if<CloseSession>(&header); close != nullptr && !refused && service_->core().has_session(close->session) && !actor.cut)
+  if (refused && !back && picture() != before)
+    complain("a message is refused and changes something: " + encode(header) + "\nbefore\n" + before + "after\n" +
+             picture());
+  if (const auto* close = std::get_if<CloseSession>(&header);
+      close != nullptr && !refused && service_->core().has_session(close->session) && !actor.cut)
     if (service_->peers().client(close->session) != nullptr) complain("a session is closed and still there");
 }
 
@@ -247,10 +273,12 @@ bool Life::names_another(const Actor& actor, const Header& header) const {
   return std::visit(
       [&](const auto& message) {
         using Message = std::decay_t<decltype(message)>;
-        if constexpr (std::is_same_v<Message, OpenSession> || std::is_same_v<Message, Demand> || std::is_same_v<Message, CloseSession>)
+        if constexpr (std::is_same_v<Message, OpenSession> || std::is_same_v<Message, Demand> ||
+                      std::is_same_v<Message, CloseSession>)
           return message.session != actor.session;
-        else if constexpr (std::is_same_v<Message, WorkerUp> || std::is_same_v<Message, InterpreterUp> || std::is_same_v<Message, InterpreterDown> ||
-                           std::is_same_v<Message, WorkerBeat> || std::is_same_v<Message, WorkerGpus> || std::is_same_v<Message, DetachedEnded>)
+        else if constexpr (std::is_same_v<Message, WorkerUp> || std::is_same_v<Message, InterpreterUp> ||
+                           std::is_same_v<Message, InterpreterDown> || std::is_same_v<Message, WorkerBeat> ||
+                           std::is_same_v<Message, WorkerGpus> || std::is_same_v<Message, DetachedEnded>)
           return message.lease != actor.lease;
         else
           return false;

@@ -1,8 +1,8 @@
-// One life of a daemon, decided by a script: peers of one user say what they like, jobs come and go, time passes, the batch
-// system and the disk fail, the daemon dies and comes back. Real is everything behind authentication: the Service with its
-// handlers, lease core, journal and folders (on a real disk), the codec, the Authenticator and the list of peers. Not real
-// are the sockets (a frame is handed over with the key that CURVE would have proven), the proof's cryptography, the batch
-// system, and time. Thread: the test's.
+// One life of a daemon, decided by a script: peers of one user say what they like, jobs come and go, time passes, the
+// batch system and the disk fail, the daemon dies and comes back. Real is everything behind authentication: the Service
+// with its handlers, lease core, journal and folders (on a real disk), the codec, the Authenticator and the list of
+// peers. Not real are the sockets (a frame is handed over with the key that CURVE would have proven), the proof's
+// cryptography, the batch system, and time. Thread: the test's.
 #pragma once
 
 #include <cstdint>

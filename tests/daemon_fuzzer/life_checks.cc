@@ -27,21 +27,24 @@ void Life::learn_leases() {
   const auto leases = service_->core().leases();
   witness_.sees(leases);
   for (const lease::LeaseView& view : leases)
-    if (std::ranges::find(pool_.leases, view.lease) == pool_.leases.end()) pool_.leases.push_back(view.lease), ++outcome_.leases;
+    if (std::ranges::find(pool_.leases, view.lease) == pool_.leases.end())
+      pool_.leases.push_back(view.lease), ++outcome_.leases;
 }
 
 void Life::check_sent() {
   learn_leases();
   for (const Sent& sent : std::exchange(sent_, {})) {
     outcome_.granted += sent.frame.find("\"granted\"") != std::string::npos;
-    if (const std::string trouble = witness_.trouble_with(actors_[sent.to], sent.frame, actors_); !trouble.empty()) complain(trouble);
+    if (const std::string trouble = witness_.trouble_with(actors_[sent.to], sent.frame, actors_); !trouble.empty())
+      complain(trouble);
   }
 }
 
 std::string Life::picture() const {
   std::string text;
   for (const lease::LeaseView& view : service_->core().leases())
-    text += view.lease.hex() + " " + std::string(lease::word(view.state)) + " " + (view.owner ? view.owner->session.hex() + " " + std::to_string(view.owner->request.value) : "nobody") +
+    text += view.lease.hex() + " " + std::string(lease::word(view.state)) + " " +
+            (view.owner ? view.owner->session.hex() + " " + std::to_string(view.owner->request.value) : "nobody") +
             " " + (view.job ? std::to_string(view.job->job.value) : "") + "\n";
   return text + std::to_string(service_->core().session_count()) + " sessions\n";
 }
@@ -50,7 +53,8 @@ std::string Life::histories() const {
   std::string text;
   for (const lease::LeaseView& view : service_->core().leases())
     for (const lease::HistoryLine& line : service_->core().history(view.lease))
-      text += "\n" + std::to_string((Clock::now() - line.when) / 1s) + " s ago " + std::string(lease::word(line.to)) + ": " + messages::sentence(line.why);
+      text += "\n" + std::to_string((Clock::now() - line.when) / 1s) + " s ago " + std::string(lease::word(line.to)) +
+              ": " + messages::sentence(line.why);
   return text;
 }
 
@@ -60,7 +64,8 @@ void Life::check_journal() {
   const auto size = std::filesystem::file_size(path, absent);
   if (absent || size == journal_size_) return;
   if (planted_ == PlantedBug::kJournalTorn && size > journal_size_) std::ofstream(path, std::ios::app) << "torn";
-  if (planted_ == PlantedBug::kJournalForgets && size > journal_size_) std::filesystem::resize_file(path, journal_size_);
+  if (planted_ == PlantedBug::kJournalForgets && size > journal_size_)
+    std::filesystem::resize_file(path, journal_size_);
   journal_size_ = size;
   const daemon::JournalContent content = daemon::read_journal(path);
   if (content.damaged_bytes > 0) complain("the journal cannot be read to its end");
@@ -72,9 +77,11 @@ void Life::check_journal() {
   }
   for (const lease::LeaseView& view : service_->core().leases()) {
     const auto found = written.find(view.lease);
-    if (view.state >= lease::LeaseState::kQueued && found == written.end()) complain("lease " + view.lease.hex() + " is not in the journal");
+    if (view.state >= lease::LeaseState::kQueued && found == written.end())
+      complain("lease " + view.lease.hex() + " is not in the journal");
     if (found == written.end()) continue;
-    if (found->second && view.job && *found->second != view.job->job) complain("lease " + view.lease.hex() + " has another job in the journal");
+    if (found->second && view.job && *found->second != view.job->job)
+      complain("lease " + view.lease.hex() + " has another job in the journal");
     written.erase(found);
   }
   if (!written.empty()) complain("the journal holds lease " + written.begin()->first.hex() + ", which is not there");

@@ -36,7 +36,9 @@ void Life::progress(Actor& actor) {
     if (!actor.stranger) say(actor, opening_of(actor));
     return;
   }
-  if (actor.role == Role::kWorker) return say(actor, WorkerBeat{actor.lease, actor.worker, static_cast<std::uint32_t>(script_.below(2)), false, {}, 0});
+  if (actor.role == Role::kWorker)
+    return say(actor,
+               WorkerBeat{actor.lease, actor.worker, static_cast<std::uint32_t>(script_.below(2)), false, {}, 0});
   actor.asks = 1 + static_cast<std::uint32_t>(script_.below(3)) / 2 - static_cast<std::uint32_t>(script_.one_in(8));
   Request request;
   request.id = {1};
@@ -58,10 +60,18 @@ void Life::step_noise() {
   std::string frame = encode(opening_of(actor));
   const std::size_t at = script_.byte() * frame.size() / 256;
   switch (script_.below(4)) {
-    case 0: frame.resize(at); break;
-    case 1: frame[at] = static_cast<char>(script_.byte()); break;
-    case 2: frame.assign(kControlMessageBytes + script_.below(2), '['); break;
-    case 3: frame.insert(at, "\"v\":-1,"); break;
+    case 0:
+      frame.resize(at);
+      break;
+    case 1:
+      frame[at] = static_cast<char>(script_.byte());
+      break;
+    case 2:
+      frame.assign(kControlMessageBytes + script_.below(2), '[');
+      break;
+    case 3:
+      frame.insert(at, "\"v\":-1,");
+      break;
   }
   deliver(actor, frame, nullptr);
 }
@@ -75,12 +85,20 @@ void Life::step_job() {
     add_workers(job);
     return pass(2s, true);
   }
-  constexpr JobEnd kEnds[] = {JobEnd::kCompleted, JobEnd::kFailed, JobEnd::kCancelled, JobEnd::kTimeout, JobEnd::kPreempted, JobEnd::kNodeFail, JobEnd::kGone};
+  constexpr JobEnd kEnds[] = {JobEnd::kCompleted, JobEnd::kFailed,   JobEnd::kCancelled, JobEnd::kTimeout,
+                              JobEnd::kPreempted, JobEnd::kNodeFail, JobEnd::kGone};
   switch (script_.below(8)) {
-    case 5: launcher_->requeue(job); break;
-    case 6: launcher_->end(job, kEnds[script_.below(std::size(kEnds))]); break;
-    case 7: launcher_->forget_ended(); break;
-    default: pass(1s, true);
+    case 5:
+      launcher_->requeue(job);
+      break;
+    case 6:
+      launcher_->end(job, kEnds[script_.below(std::size(kEnds))]);
+      break;
+    case 7:
+      launcher_->forget_ended();
+      break;
+    default:
+      pass(1s, true);
   }
 }
 
@@ -97,22 +115,27 @@ void Life::step_silence() {
 
 void Life::step_trouble() {
   switch (script_.below(4)) {
-    case 0: return launcher_->health(script_.one_in(2) ? Health::kWell : static_cast<Health>(script_.below(5)));
+    case 0:
+      return launcher_->health(script_.one_in(2) ? Health::kWell : static_cast<Health>(script_.below(5)));
     case 1:
       daemon_dies();
       return daemon_starts();
     case 2:
       disk_failed_ = true;
       return disk_.begins(script_.one_in(2) ? 0 : journal_size_ + script_.byte());
-    case 3: return disk_.ends();
+    case 3:
+      return disk_.ends();
   }
 }
 
 void Life::step_connection() {
   Actor& actor = any_actor();
   switch (script_.below(3)) {
-    case 0: actor.cut = true; return;
-    case 1: return service_->control().lost(actor.route());
+    case 0:
+      actor.cut = true;
+      return;
+    case 1:
+      return service_->control().lost(actor.route());
     case 2:
       actor.cut = false;
       ++actor.connection;
@@ -127,11 +150,13 @@ void Life::step_identity() {
   actor.questions.clear();
   if (actor.role == Role::kWorker) return;
   switch (script_.below(3)) {
-    case 0: return;
+    case 0:
+      return;
     case 1:
       actor.session = id_from<SessionId>(0x5e5510000 + ++sessions_made_);
       return pool_.sessions.push_back(actor.session);
-    case 2: actor.session = daemon::DetachedTasks::session_of(pool_.tasks[script_.below(pool_.tasks.size() - kClients)]);
+    case 2:
+      actor.session = daemon::DetachedTasks::session_of(pool_.tasks[script_.below(pool_.tasks.size() - kClients)]);
   }
 }
 
@@ -139,7 +164,8 @@ void Life::step_files() {
   switch (script_.below(3)) {
     case 0:  // a worker has written an outcome of this task
       for (const std::string name : {"train", "eval"})
-        if (std::filesystem::exists(setup_.folders.results() + "/" + name)) std::ofstream(setup_.folders.results() + "/" + name + "/" + std::string(64, 'a') + ".outcome") << "o";
+        if (std::filesystem::exists(setup_.folders.results() + "/" + name))
+          std::ofstream(setup_.folders.results() + "/" + name + "/" + std::string(64, 'a') + ".outcome") << "o";
       return;
     case 1:
       std::filesystem::remove(setup_.folders.journal());
@@ -160,7 +186,11 @@ void Life::pass(std::chrono::milliseconds time, bool beats) {
     run_timers();
     if (beats && (left / kTurn) % 5 == 0)
       for (Actor& actor : actors_)
-        if (admitted(actor) && !actor.cut) deliver(actor, actor.role == Role::kClient ? encode(Beat{}) : encode(WorkerBeat{actor.lease, actor.worker, 0, false, {}, 0}), nullptr);
+        if (admitted(actor) && !actor.cut)
+          deliver(actor,
+                  actor.role == Role::kClient ? encode(Beat{})
+                                              : encode(WorkerBeat{actor.lease, actor.worker, 0, false, {}, 0}),
+                  nullptr);
     check();
   }
 }
@@ -182,14 +212,19 @@ void Life::settle() {
   for (Actor& actor : actors_)
     if (actor.role == Role::kClient && admitted(actor)) say(actor, CloseSession{actor.session});
   check();
-  const auto settled = [this] { return service_->core().leases().empty() && launcher_->living().empty() && service_->core().session_count() == 0; };
-  for (auto left = std::chrono::milliseconds(kSettles); left > 0ms && outcome_.trouble.empty() && !settled(); left -= kTurn) {
+  const auto settled = [this] {
+    return service_->core().leases().empty() && launcher_->living().empty() && service_->core().session_count() == 0;
+  };
+  for (auto left = std::chrono::milliseconds(kSettles); left > 0ms && outcome_.trouble.empty() && !settled();
+       left -= kTurn) {
     clock_.pass(kTurn);
     launcher_->answer();
     run_timers();
     check();
   }
-  if (outcome_.trouble.empty() && !settled()) complain("an hour after everybody left, this is left:\n" + picture() + std::to_string(launcher_->living().size()) + " jobs" + histories());
+  if (outcome_.trouble.empty() && !settled())
+    complain("an hour after everybody left, this is left:\n" + picture() + std::to_string(launcher_->living().size()) +
+             " jobs" + histories());
 }
 
 }  // namespace pounce::daemon_fuzzer

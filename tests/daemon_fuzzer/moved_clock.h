@@ -1,6 +1,6 @@
-// Time and chance of one life, so that the same bytes are the same life: while one is lived, every clock of this process is
-// moved by hand, and the kernel's random bytes are counted. What the daemon links calls the C library for both; this
-// program defines those functions before it. Thread: the test's.
+// Time and chance of one life, so that the same bytes are the same life: while one is lived, every clock of this
+// process is moved by hand, and the kernel's random bytes are counted. What the daemon links calls the C library for
+// both; this program defines those functions before it. Thread: the test's.
 #pragma once
 
 #include <chrono>

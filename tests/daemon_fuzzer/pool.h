@@ -21,10 +21,14 @@ struct Pool {
 
   template <class Id>
   std::vector<Id> of() const {
-    if constexpr (std::is_same_v<Id, SessionId>) return sessions;
-    else if constexpr (std::is_same_v<Id, LeaseId>) return leases;
-    else if constexpr (std::is_same_v<Id, TaskId>) return tasks;
-    else return {};
+    if constexpr (std::is_same_v<Id, SessionId>)
+      return sessions;
+    else if constexpr (std::is_same_v<Id, LeaseId>)
+      return leases;
+    else if constexpr (std::is_same_v<Id, TaskId>)
+      return tasks;
+    else
+      return {};
   }
 };
 
@@ -38,7 +42,21 @@ Id id_from(std::uint64_t number) {
 template <class T>
 T number_from(Script& script) {
   const T most = std::numeric_limits<T>::max();
-  const T bounds[] = {0, 1, 2, 3, 64, 65, 256, 257, 4096, 4097, 65'000, most, static_cast<T>(most - 1), static_cast<T>(most / 2), std::numeric_limits<T>::min()};
+  const T bounds[] = {0,
+                      1,
+                      2,
+                      3,
+                      64,
+                      65,
+                      256,
+                      257,
+                      4096,
+                      4097,
+                      65'000,
+                      most,
+                      static_cast<T>(most - 1),
+                      static_cast<T>(most / 2),
+                      std::numeric_limits<T>::min()};
   return bounds[script.below(std::size(bounds))];
 }
 

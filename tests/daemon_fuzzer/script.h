@@ -1,5 +1,5 @@
-// The bytes that decide a life. What they lack is zero, and zero is everywhere the ordinary choice: a short script is an
-// ordinary life, and each further byte makes it stranger. Thread: any.
+// The bytes that decide a life. What they lack is zero, and zero is everywhere the ordinary choice: a short script is
+// an ordinary life, and each further byte makes it stranger. Thread: any.
 #pragma once
 
 #include <cstddef>

@@ -58,7 +58,9 @@ void fill_named(Named& message, Script& script, const Pool& pool) {
   message.name = pool.names[script.below(pool.names.size())];
 }
 void fill(DetachedAsk& message, const Actor&, Script& script, const Pool& pool) { fill_named(message, script, pool); }
-void fill(CancelDetached& message, const Actor&, Script& script, const Pool& pool) { fill_named(message, script, pool); }
+void fill(CancelDetached& message, const Actor&, Script& script, const Pool& pool) {
+  fill_named(message, script, pool);
+}
 void fill(RelayDetached& message, const Actor&, Script& script, const Pool& pool) { fill_named(message, script, pool); }
 
 void fill(QueueAsk& message, const Actor&, Script& script, const Pool&) { message.question = 1 + script.byte(); }
@@ -72,7 +74,9 @@ void fill(WorkerUp& message, const Actor& actor, Script& script, const Pool&) {
   message.endpoint = kEndpoint, message.key = kKey;
 }
 
-void fill(InterpreterUp& message, const Actor&, Script&, const Pool&) { message.endpoint = kEndpoint, message.key = kKey; }
+void fill(InterpreterUp& message, const Actor&, Script&, const Pool&) {
+  message.endpoint = kEndpoint, message.key = kKey;
+}
 
 void fill(InterpreterDown& message, const Actor& actor, Script& script, const Pool&) {
   message.error = {ErrorCode::kWorkerCrashed, told_by(actor.lease), {}, {{"last_lines", told_by(actor.lease)}}};
@@ -89,25 +93,35 @@ void fill(WorkerBeat& message, const Actor&, Script& script, const Pool&) {
 void fill(WorkerGpus& message, const Actor&, Script& script, const Pool&) {
   message.node = "g1", message.gpu_direct_storage = "compat";
   message.gpus.resize(1 + script.below(2));
-  for (model::GpuRow& gpu : message.gpus) gpu.uuid = "GPU-1", gpu.model = "A100", gpu.failed = script.one_in(8) ? "it fell off" : "";
+  for (model::GpuRow& gpu : message.gpus)
+    gpu.uuid = "GPU-1", gpu.model = "A100", gpu.failed = script.one_in(8) ? "it fell off" : "";
 }
 
 void fill(DetachedEnded& message, const Actor&, Script& script, const Pool& pool) {
   if (!pool.tasks.empty()) message.task = pool.tasks[script.below(pool.tasks.size())];
   message.ok = true;
   switch (script.below(3)) {
-    case 0: message.digest = std::string(64, 'a'); break;
-    case 1: message.error = {ErrorCode::kNotShared, "no such folder here", {}, {}}; break;
-    case 2: message.error = {ErrorCode::kTaskRaised, "it did not work", {}, {}}; break;
+    case 0:
+      message.digest = std::string(64, 'a');
+      break;
+    case 1:
+      message.error = {ErrorCode::kNotShared, "no such folder here", {}, {}};
+      break;
+    case 2:
+      message.error = {ErrorCode::kTaskRaised, "it did not work", {}, {}};
+      break;
   }
 }
 
 // ---- every type -----------------------------------------------------------------------------------------------------
 
-// Which run of its job it belongs to is a worker's word against Slurm's, and the higher number counts: that lie is not told.
+// Which run of its job it belongs to is a worker's word against Slurm's, and the higher number counts: that lie is not
+// told.
 template <class Message>
 void believable(Message&, const Actor&) {}
-void believable(WorkerUp& message, const Actor& actor) { message.restart = std::min(message.restart, actor.job.restart); }
+void believable(WorkerUp& message, const Actor& actor) {
+  message.restart = std::min(message.restart, actor.job.restart);
+}
 
 template <class Message>
 Header made(const Actor& actor, Script& script, const Pool& pool) {
@@ -135,7 +149,8 @@ Header one_of(Script& script, const Actor& actor, const Pool& pool) {
   constexpr Maker kOwn[] = {made<Messages>...};
   constexpr auto kAll = each(static_cast<const Header*>(nullptr));
   const std::size_t which = script.byte();
-  return which < 200 ? kOwn[which % std::size(kOwn)](actor, script, pool) : kAll[which % kAll.size()](actor, script, pool);
+  return which < 200 ? kOwn[which % std::size(kOwn)](actor, script, pool)
+                     : kAll[which % kAll.size()](actor, script, pool);
 }
 
 }  // namespace
@@ -148,9 +163,10 @@ Header opening_of(const Actor& actor) {
 
 Header said_by(const Actor& actor, Script& script, const Pool& pool) {
   if (actor.role == Role::kWorker)
-    return one_of<WorkerUp, WorkerBeat, WorkerGpus, InterpreterUp, InterpreterDown, DetachedEnded, Beat>(script, actor, pool);
-  return one_of<Demand, Beat, OpenSession, SubmitDetached, ReleaseAsk, DetachedAsk, CancelDetached, RelayDetached, QueueAsk, ClassesAsk, StatusAsk,
-                CloseSession>(script, actor, pool);
+    return one_of<WorkerUp, WorkerBeat, WorkerGpus, InterpreterUp, InterpreterDown, DetachedEnded, Beat>(script, actor,
+                                                                                                         pool);
+  return one_of<Demand, Beat, OpenSession, SubmitDetached, ReleaseAsk, DetachedAsk, CancelDetached, RelayDetached,
+                QueueAsk, ClassesAsk, StatusAsk, CloseSession>(script, actor, pool);
 }
 
 std::pair<std::string, std::uint32_t> answer_wanted(const Header& header) {

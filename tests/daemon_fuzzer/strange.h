@@ -46,7 +46,8 @@ class Strange {
     if (!changes()) return;
     const auto known = pool_.of<HexId<Tag, kSize>>();
     const std::size_t which = script_.below(known.size() + 2);
-    id = which < known.size() ? known[which] : id_from<HexId<Tag, kSize>>(which == known.size() ? 0 : 0x5eed + script_.byte());
+    id = which < known.size() ? known[which]
+                              : id_from<HexId<Tag, kSize>>(which == known.size() ? 0 : 0x5eed + script_.byte());
   }
   template <class Tag, class T>
   void operator()(Number<Tag, T>& number) {
@@ -89,11 +90,16 @@ class Own {
   explicit Own(const Who& who) : who_(who) {}
   template <class T>
   void operator()(T& value) {
-    if constexpr (std::is_same_v<T, SessionId>) value = who_.session;
-    else if constexpr (std::is_same_v<T, LeaseId>) value = who_.lease;
-    else if constexpr (std::is_same_v<T, WorkerIndex>) value = who_.worker;
-    else if constexpr (std::is_same_v<T, Epoch>) value = who_.epoch;
-    else if constexpr (HasFields<T>) for_each_field(value, [this](const auto&, auto& member) { (*this)(member); });
+    if constexpr (std::is_same_v<T, SessionId>)
+      value = who_.session;
+    else if constexpr (std::is_same_v<T, LeaseId>)
+      value = who_.lease;
+    else if constexpr (std::is_same_v<T, WorkerIndex>)
+      value = who_.worker;
+    else if constexpr (std::is_same_v<T, Epoch>)
+      value = who_.epoch;
+    else if constexpr (HasFields<T>)
+      for_each_field(value, [this](const auto&, auto& member) { (*this)(member); });
   }
 
  private:

@@ -23,7 +23,8 @@ class Witness {
  private:
   std::string trouble_with_news(const Actor& client, const protocol::Header& header) const;
   std::string trouble_with_order(const Actor& worker, const protocol::Header& header) const;
-  std::string trouble_with_text(const Actor& to, const protocol::Header& header, const std::string& frame, const std::vector<Actor>& all) const;
+  std::string trouble_with_text(const Actor& to, const protocol::Header& header, const std::string& frame,
+                                const std::vector<Actor>& all) const;
   bool may_know(const SessionId& session, const LeaseId& lease) const;
 
   std::map<LeaseId, std::set<SessionId>> owners_;  // it ever had

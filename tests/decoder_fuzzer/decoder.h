@@ -18,7 +18,8 @@ struct Decoder {
 
 const std::vector<Decoder>& decoders();
 
-// A text that was accepted means the same when it is written and read again. What is wrong with these bytes; empty: nothing.
+// A text that was accepted means the same when it is written and read again. What is wrong with these bytes; empty:
+// nothing.
 std::string trouble_with(const Decoder& decoder, std::string_view bytes);
 
 }  // namespace pounce::decoder_fuzzer

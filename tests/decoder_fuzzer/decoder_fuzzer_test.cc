@@ -1,5 +1,5 @@
-// Each decoder with its seeds and many texts near them: nothing ends the process, and what is accepted means one thing. The
-// sanitizer build runs the same. Longer: POUNCE_FUZZ_SEEDS; with coverage: libfuzzer.cc.
+// Each decoder with its seeds and many texts near them: nothing ends the process, and what is accepted means one thing.
+// The sanitizer build runs the same. Longer: POUNCE_FUZZ_SEEDS; with coverage: libfuzzer.cc.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -37,7 +37,8 @@ TEST_P(DecoderTest, ReadsOrRefusesWhatIsNearThem) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, DecoderTest, testing::ValuesIn(decoders()), [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(Each, DecoderTest, testing::ValuesIn(decoders()),
+                         [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace pounce::decoder_fuzzer

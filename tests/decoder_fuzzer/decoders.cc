@@ -16,13 +16,13 @@
 #include "pounced/startup/config.h"
 #include "pounced/storage/journal.h"
 #include "protocol/codec.h"
-#include "protocol/state_files.h"
 #include "protocol/message_limits.h"
+#include "protocol/state_files.h"
 #include "protocol/stream_framing.h"
 #include "slurm/wire.h"
 #include "tls/message_framing.h"
-#include "transport/local_stream.h"
 #include "transport/frame.h"
+#include "transport/local_stream.h"
 #include "unit/protocol/examples.h"
 #include "worker/interpreter/object_store.h"
 
@@ -58,7 +58,8 @@ std::vector<std::string> endpoints() {
 
 Text journal_again(std::string_view bytes) {
   std::string text;
-  for (const lease::JournalRecord& record : daemon::parse_journal(bytes).records) text += daemon::encode_journal_line(record);
+  for (const lease::JournalRecord& record : daemon::parse_journal(bytes).records)
+    text += daemon::encode_journal_line(record);
   return text;
 }
 
@@ -78,8 +79,9 @@ Text manifest_again(std::string_view bytes) {
 }
 
 std::vector<std::string> manifests() {
-  return {R"({"format":1,"cell":7,"turn":9,"made":{"conn":3},"versions":{"python":"3.11.2"},"modules":{"np":["numpy",""]},"unparkable":{"conn":"a socket"},)"
-          R"("process":null,"units":[{"names":["a","b"],"depends":[],"reads":[],"packages":[],"graph":[70,["00"]],"cell":7,"blobs":[],"buffers":[]}],"digest":"00"})"};
+  return {
+      R"({"format":1,"cell":7,"turn":9,"made":{"conn":3},"versions":{"python":"3.11.2"},"modules":{"np":["numpy",""]},"unparkable":{"conn":"a socket"},)"
+      R"("process":null,"units":[{"names":["a","b"],"depends":[],"reads":[],"packages":[],"graph":[70,["00"]],"cell":7,"blobs":[],"buffers":[]}],"digest":"00"})"};
 }
 
 Text about_again(std::string_view bytes) {
@@ -88,7 +90,8 @@ Text about_again(std::string_view bytes) {
 }
 
 std::vector<std::string> abouts() {
-  return {R"({"notebook":"/home/alice/fit.ipynb","host":"login","pid":7,"python":"3.11.2","began":1.5,"setup":[[3,"import torch"]]})"};
+  return {
+      R"({"notebook":"/home/alice/fit.ipynb","host":"login","pid":7,"python":"3.11.2","began":1.5,"setup":[[3,"import torch"]]})"};
 }
 
 Text config_again(std::string_view bytes) { return daemon::parse_config(bytes) ? Text(kRead) : std::nullopt; }
@@ -140,7 +143,9 @@ Text answer_again(std::string_view bytes) {
 
 std::vector<std::string> answers() {
   std::vector<std::string> all;
-  const auto add = [&all](const slurm::Question& question, const std::any& value) { all.push_back(slurm::encode(slurm::Answer{7, value}, question)); };
+  const auto add = [&all](const slurm::Question& question, const std::any& value) {
+    all.push_back(slurm::encode(slurm::Answer{7, value}, question));
+  };
   add(slurm::AskVersion{}, std::string("libslurm.so.38 (22.05.8)"));
   add(slurm::AskFacts{}, slurm::AskFacts::Answer{});
   add(slurm::Cancel{}, slurm::Done{});
@@ -162,13 +167,17 @@ Text records_again(std::string_view bytes) {
         records += protocol::frame_record(**record);
       }
     }
-    if (cut == 0) text = records;
-    else if (records != text) return "other records when it came in two pieces";
+    if (cut == 0)
+      text = records;
+    else if (records != text)
+      return "other records when it came in two pieces";
   }
   return text;
 }
 
-std::vector<std::string> records() { return {protocol::frame_record("one"), protocol::frame_record("one") + protocol::frame_record("another")}; }
+std::vector<std::string> records() {
+  return {protocol::frame_record("one"), protocol::frame_record("one") + protocol::frame_record("another")};
+}
 
 std::string framed(transport::Message message) {
   tls::MessageWriter writer;
@@ -192,8 +201,10 @@ Text bulk_again(std::string_view bytes) {
       if (!reader.took(count)) break;
       if (auto message = reader.message()) messages += framed(std::move(*message));
     }
-    if (piece == std::max(bytes.size(), std::size_t{1})) text = messages;
-    else if (messages != text) return "other messages when they came byte by byte";
+    if (piece == std::max(bytes.size(), std::size_t{1}))
+      text = messages;
+    else if (messages != text)
+      return "other messages when they came byte by byte";
   }
   return text;
 }
@@ -209,7 +220,8 @@ std::vector<std::string> bulk() {
 
 // Several messages in one, as whoever is attached may send it; the first byte is how many.
 Text several_again(std::string_view bytes) {
-  const auto messages = bytes.empty() ? std::nullopt : transport::unpack(bytes.substr(1), static_cast<unsigned char>(bytes.front()));
+  const auto messages =
+      bytes.empty() ? std::nullopt : transport::unpack(bytes.substr(1), static_cast<unsigned char>(bytes.front()));
   if (!messages) return std::nullopt;
   std::deque<transport::Message> all;
   for (const transport::Message& message : *messages) {
@@ -221,7 +233,8 @@ Text several_again(std::string_view bytes) {
 
 std::vector<std::string> several() {
   std::deque<transport::Message> all;
-  for (const protocol::Header& header : {protocol::Header(protocol::Task{protocol::kTask, protocol::kFunction, {}, 0}), protocol::Header(protocol::Ack{{protocol::kTask}})}) {
+  for (const protocol::Header& header : {protocol::Header(protocol::Task{protocol::kTask, protocol::kFunction, {}, 0}),
+                                         protocol::Header(protocol::Ack{{protocol::kTask}})}) {
     transport::Message& message = all.emplace_back();
     message.push_back(transport::Frame::copy(protocol::encode(header)));
     message.push_back(transport::Frame::copy("payload"));
@@ -246,7 +259,8 @@ Text local_again(std::string_view bytes) {
   return messages;
 }
 
-// Objects that a client announces and sends, as a script: an announcement of up to four sizes, or a chunk of a few bytes.
+// Objects that a client announces and sends, as a script: an announcement of up to four sizes, or a chunk of a few
+// bytes.
 Text chunks_again(std::string_view bytes) {
   worker::ObjectStore store(1 << 20);
   const auto number = [&bytes]() -> std::uint64_t {
@@ -267,7 +281,9 @@ Text chunks_again(std::string_view bytes) {
       const std::uint64_t offset = number() << (number() % 64);
       const std::uint64_t wanted = number();  // which takes one of the bytes
       const auto size = std::min<std::size_t>(wanted, bytes.size());
-      if (store.chunk(session, object, buffer, offset, std::as_bytes(std::span(bytes.substr(0, size)))) == worker::ObjectStore::Receipt::kWhole) ++come;
+      if (store.chunk(session, object, buffer, offset, std::as_bytes(std::span(bytes.substr(0, size)))) ==
+          worker::ObjectStore::Receipt::kWhole)
+        ++come;
       bytes.remove_prefix(size);
     }
     if (auto use = store.use(object))
@@ -291,7 +307,8 @@ Text tag_again(std::string_view bytes) {
 
 std::vector<std::string> tags() {
   const job::JobTag tag{*InstanceId::from_hex("0123456789ab"), protocol::kLease};
-  return {job::format_job_tag(tag), job::format_hold_note(tag), job::format_job_note(tag, false, std::chrono::seconds(812), std::chrono::seconds(61))};
+  return {job::format_job_tag(tag), job::format_hold_note(tag),
+          job::format_job_note(tag, false, std::chrono::seconds(812), std::chrono::seconds(61))};
 }
 
 }  // namespace
@@ -302,7 +319,10 @@ const std::vector<Decoder>& decoders() {
         {"header", header_again, headers},
         {"endpoint", endpoint_again, endpoints},
         {"journal", journal_again, journals},
-        {"config", config_again, [] { return std::vector<std::string>{"{}", R"({"launcher":"local","idle_release_s":60,"stand_in_gpus":2})"}; }},
+        {"config", config_again,
+         [] {
+           return std::vector<std::string>{"{}", R"({"launcher":"local","idle_release_s":60,"stand_in_gpus":2})"};
+         }},
         {"policy", policy_again, policies},
         {"question", question_again, asked},
         {"answer", answer_again, answers},

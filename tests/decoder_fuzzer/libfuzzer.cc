@@ -1,5 +1,5 @@
-// The same with libFuzzer, one program for each decoder: `fuzz_header CORPUS -max_total_time=60`. Writes the seeds into the
-// folder that POUNCE_SEEDS_TO names, where it is set, and their words beside it, as `-dict=FOLDER.dict` takes them.
+// The same with libFuzzer, one program for each decoder: `fuzz_header CORPUS -max_total_time=60`. Writes the seeds into
+// the folder that POUNCE_SEEDS_TO names, where it is set, and their words beside it, as `-dict=FOLDER.dict` takes them.
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
@@ -38,14 +38,16 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   const char* folder = std::getenv("POUNCE_SEEDS_TO");
   if (folder == nullptr) return 0;
   int number = 0;
-  for (const std::string& seed : decoder().seeds()) std::ofstream(std::string(folder) + "/seed" + std::to_string(number++)) << seed;
+  for (const std::string& seed : decoder().seeds())
+    std::ofstream(std::string(folder) + "/seed" + std::to_string(number++)) << seed;
   std::ofstream dictionary(std::string(folder) + ".dict");
   for (const std::string& word : words_of_seeds()) dictionary << '"' << word << "\"\n";
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string trouble = pounce::decoder_fuzzer::trouble_with(decoder(), {reinterpret_cast<const char*>(data), size});
+  const std::string trouble =
+      pounce::decoder_fuzzer::trouble_with(decoder(), {reinterpret_cast<const char*>(data), size});
   if (trouble.empty()) return 0;
   std::fprintf(stderr, "%s\n", trouble.c_str());
   std::abort();

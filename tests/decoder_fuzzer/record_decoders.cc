@@ -60,7 +60,9 @@ SecretKey example_key() {
   return key;
 }
 
-std::string sealed(std::string_view statement) { return std::string(statement) + "\n" + identity::key_seal(statement, example_key()); }
+std::string sealed(std::string_view statement) {
+  return std::string(statement) + "\n" + identity::key_seal(statement, example_key());
+}
 
 // The two lines of an endpoint file: a daemon's word and the seal under it, whose digits may be of either case.
 Text seal_again(std::string_view bytes) {
@@ -78,7 +80,8 @@ Text detached_again(std::string_view bytes) {
 
 std::vector<std::string> detached_records() {
   protocol::DetachedRecord record;
-  record.instance = "0123456789ab", record.row = protocol::example_detached_row(), record.resources = protocol::example_resources();
+  record.instance = "0123456789ab", record.row = protocol::example_detached_row(),
+  record.resources = protocol::example_resources();
   for (const protocol::Header& header : protocol::one_of_each())
     if (const auto* opened = std::get_if<protocol::OpenSession>(&header)) record.opened = *opened;
   record.retries = 3, record.key = protocol::kKey;
@@ -111,9 +114,11 @@ std::vector<std::string> policy_records() {
 std::vector<Decoder> record_decoders() {
   return {
       {"proof", proof_again, [] { return std::vector<std::string>{own_proof()}; }},
-      {"seal", seal_again, [] { return std::vector<std::string>{sealed(R"({"v":1,"instance":"0123456789ab"})"), sealed("")}; }},
+      {"seal", seal_again,
+       [] { return std::vector<std::string>{sealed(R"({"v":1,"instance":"0123456789ab"})"), sealed("")}; }},
       {"detached", detached_again, detached_records},
-      {"exit_code", exit_code_again, [] { return std::vector<std::string>{R"({"exit_code":0})", R"({"exit_code":-9})"}; }},
+      {"exit_code", exit_code_again,
+       [] { return std::vector<std::string>{R"({"exit_code":0})", R"({"exit_code":-9})"}; }},
       {"policy_record", policy_record_again, policy_records},
   };
 }

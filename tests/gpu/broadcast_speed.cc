@@ -46,7 +46,8 @@ struct Member {
 template <class Act>
 Result<void> each(std::vector<Member>& members, Act act) {
   std::vector<std::future<Result<void>>> under_way;
-  for (Member& member : members) under_way.push_back(std::async(std::launch::async, [&member, act] { return act(member); }));
+  for (Member& member : members)
+    under_way.push_back(std::async(std::launch::async, [&member, act] { return act(member); }));
   Result<void> first;
   for (auto& one : under_way)
     if (auto done = one.get(); !done && first) first = failure(done.error());
@@ -86,7 +87,8 @@ Result<nlohmann::json> broadcast_speed(Backend& backend, std::size_t size, std::
     if (!member) return failure(member.error());
     members.push_back(std::move(*member));
   }
-  if (auto joined = each(members, [](Member& one) { return one.communicator->join(kLimit); }); !joined) return failure(joined.error());
+  if (auto joined = each(members, [](Member& one) { return one.communicator->join(kLimit); }); !joined)
+    return failure(joined.error());
   const Bytes bytes = numbered(size, 3);
   Upload upload(members.front().buffer);
   if (auto sent = upload.write(bytes).and_then([&] { return upload.finish(); }); !sent) return failure(sent.error());
@@ -100,7 +102,8 @@ Result<nlohmann::json> broadcast_speed(Backend& backend, std::size_t size, std::
     if (round > 0) best = std::max(best, gigabytes_a_second(size, took.count()));
   }
   const bool right = std::ranges::all_of(members, [&](const Member& one) { return has(one.buffer, bytes); });
-  if (auto left = each(members, [](Member& one) { return one.communicator->leave(kLimit); }); !left) return failure(left.error());
+  if (auto left = each(members, [](Member& one) { return one.communicator->leave(kLimit); }); !left)
+    return failure(left.error());
   return nlohmann::json{{"bytes", size}, {"ranks", ranks}, {"gigabytes_a_second", best}, {"right", right}};
 }
 

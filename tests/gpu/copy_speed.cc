@@ -14,7 +14,8 @@ class PinnedMemory {
  public:
   static Result<std::unique_ptr<PinnedMemory>> make(Device& device, std::size_t size) {
     std::unique_ptr<PinnedMemory> memory(new PinnedMemory(device, size));
-    if (auto pinned = device.thread().run([&] { return device.driver().pin(memory->bytes_); }); !pinned) return failure(pinned.error());
+    if (auto pinned = device.thread().run([&] { return device.driver().pin(memory->bytes_); }); !pinned)
+      return failure(pinned.error());
     memory->pinned_ = true;
     return memory;
   }
@@ -42,7 +43,11 @@ Result<double> seconds_of(Act act) {
 class CopySpeed {
  public:
   CopySpeed(Device& device, Buffer buffer, PinnedMemory& pinned)
-      : device_(device), buffer_(std::move(buffer)), pinned_(pinned), bytes_(numbered(buffer_.size(), 2)), back_(buffer_.size()) {}
+      : device_(device),
+        buffer_(std::move(buffer)),
+        pinned_(pinned),
+        bytes_(numbered(buffer_.size(), 2)),
+        back_(buffer_.size()) {}
 
   Result<void> pinned_in() {
     return one_copy([this] { return device_.driver().copy_in(buffer_.data(), pinned_.bytes()); });
@@ -131,8 +136,9 @@ Result<nlohmann::json> copy_speed(Backend& backend, std::size_t size, int rounds
     Result<void> (CopySpeed::*go)();
   };
   // In turns, so that all have the same chances; the last two tell whether what went there comes back.
-  constexpr Way kWays[] = {{"pinned_in", &CopySpeed::pinned_in}, {"received", &CopySpeed::received}, {"pinned_out", &CopySpeed::pinned_out},
-                           {"sent", &CopySpeed::sent}, {"written", &CopySpeed::written}, {"read", &CopySpeed::read}};
+  constexpr Way kWays[] = {{"pinned_in", &CopySpeed::pinned_in},   {"received", &CopySpeed::received},
+                           {"pinned_out", &CopySpeed::pinned_out}, {"sent", &CopySpeed::sent},
+                           {"written", &CopySpeed::written},       {"read", &CopySpeed::read}};
   nlohmann::json best = nlohmann::json::object();
   for (int round = 0; round <= rounds; ++round)  // the first warms up
     for (const Way& way : kWays) {

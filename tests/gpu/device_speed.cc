@@ -1,5 +1,5 @@
-// device_speed host|cuda devices | copy MIB ROUNDS | broadcast MIB RANKS: prints JSON. Exit code 3: there is no such device, and the
-// line on the standard output says why; 1: it failed.
+// device_speed host|cuda devices | copy MIB ROUNDS | broadcast MIB RANKS: prints JSON. Exit code 3: there is no such
+// device, and the line on the standard output says why; 1: it failed.
 #include "gpu/device_speed.h"
 
 #include <charconv>

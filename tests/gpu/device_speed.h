@@ -1,5 +1,5 @@
-// What tests/gpu/run measures of a kind of device, as JSON for it to judge: each number is the best of its rounds, and what came is
-// compared. Thread: main.
+// What tests/gpu/run measures of a kind of device, as JSON for it to judge: each number is the best of its rounds, and
+// what came is compared. Thread: main.
 #pragma once
 
 #include <cstddef>

@@ -90,7 +90,8 @@ DataLink* Client::link_at(const task::Place& place) {
 void Client::on(const task::Connect& order) {
   const auto grant = grants_.find(order.place);
   if (grant == grants_.end() || grant->second.epoch != order.epoch) return;
-  auto& link = links_[order.place] = std::make_shared<DataLink>(world_, *this, order.place, order.epoch, grant->second.interpreter);
+  auto& link = links_[order.place] =
+      std::make_shared<DataLink>(world_, *this, order.place, order.epoch, grant->second.interpreter);
   link->open();
 }
 
@@ -110,7 +111,8 @@ void Client::on(const task::SendTask& order) {
 
 void Client::on(const task::SendCancel& order) {
   if (answering_ && bug_ == Bug::kCancelForgotten) return;
-  if (DataLink* link = link_at(order.place)) link->send(exec::CancelRequested{id_, order.task, order.grace, order.only_if_queued});
+  if (DataLink* link = link_at(order.place))
+    link->send(exec::CancelRequested{id_, order.task, order.grace, order.only_if_queued});
 }
 
 void Client::on(const task::SendQuery& order) {
@@ -132,7 +134,8 @@ void Client::on(const task::Deliver& order) {
 
 void Client::on(const task::Fail& order) {
   ++lost;
-  world_.note(" client ", number(), ": task ", number_of(order.task), " fails: ", wire_name(order.error.code), ", ", Said{order.error.cause});
+  world_.note(" client ", number(), ": task ", number_of(order.task), " fails: ", wire_name(order.error.code), ", ",
+              Said{order.error.cause});
   std::erase(tasks_, order.task);
   world_.complain(world_.ledger.failed(order.task, id_, order.error));
   const bool is_right = order.error.code == ErrorCode::kCancelled || order.error.code == ErrorCode::kUnsatisfiable;
@@ -210,15 +213,19 @@ void Client::daemon_lost(const Wire& wire) {
 
 void Client::granted(const lease::GrantWorker& grant, InterpreterNumber interpreter) {
   const task::Place place{grant.lease, grant.worker};
-  world_.note(" client ", number(), " is granted ", Short{grant.lease}, ".", grant.worker.value, "@", grant.epoch.value);
+  world_.note(" client ", number(), " is granted ", Short{grant.lease}, ".", grant.worker.value, "@",
+              grant.epoch.value);
   grants_[place] = {grant.epoch, interpreter};
-  happened(task::WorkerGranted{grant.request, place, grant.epoch, bug_ == Bug::kKeyIgnored ? PublicKey{} : key_of(interpreter)});
+  happened(task::WorkerGranted{grant.request, place, grant.epoch,
+                               bug_ == Bug::kKeyIgnored ? PublicKey{} : key_of(interpreter)});
 }
 
 void Client::worker_down(const lease::TellWorkerDown& down) {
-  world_.note(" client ", number(), " is told: ", Short{down.lease}, ".", down.worker.value, "@", down.epoch.value, " died");
+  world_.note(" client ", number(), " is told: ", Short{down.lease}, ".", down.worker.value, "@", down.epoch.value,
+              " died");
   const task::Place place{down.lease, down.worker};
-  hold_back(task::WorkerDied{place, down.epoch, down.error, started_tasks(down.error), dead_key(down.error)}, down.lease);
+  hold_back(task::WorkerDied{place, down.epoch, down.error, started_tasks(down.error), dead_key(down.error)},
+            down.lease);
 }
 
 void Client::lease_ended(const lease::TellLeaseEnded& ended) {
@@ -236,7 +243,9 @@ void Client::lose_siblings(const lease::TellLeaseEnded& ended) {
       for (const LeaseId& lease : one.holds) hold_back(task::LeaseLost{one.id, lease, ended.error}, lease);
 }
 
-void Client::request_failed(const lease::TellRequestFailed& failed) { happened(task::RequestRefused{failed.request, failed.error}); }
+void Client::request_failed(const lease::TellRequestFailed& failed) {
+  happened(task::RequestRefused{failed.request, failed.error});
+}
 
 // Results that it has overtaken are read first.
 void Client::hold_back(task::Event event, const LeaseId& lease) {
@@ -264,7 +273,8 @@ void Client::release_held() {
 
 std::optional<std::string> Client::unsettled() const {
   if (!alive_) return std::nullopt;
-  if (!tasks_.empty()) return "session " + id_.hex() + ": task " + std::to_string(number_of(tasks_.front())) + " has not ended (I5, I9)";
+  if (!tasks_.empty())
+    return "session " + id_.hex() + ": task " + std::to_string(number_of(tasks_.front())) + " has not ended (I5, I9)";
   if (machine_.needs_daemon()) return "session " + id_.hex() + " still holds a lease";
   return std::nullopt;
 }
@@ -273,11 +283,13 @@ std::string Client::history() const {
   std::string text = "session " + id_.hex() + (alive_ ? "" : " gone") + " asked " + std::to_string(asked) + " done " +
                      std::to_string(done) + " lost " + std::to_string(lost) + "\n";
   for (const Request& request : machine_.demand())
-    for (const LeaseId& held : request.holds) text += "  holds " + held.hex() + " for request " + std::to_string(request.id.value) + "\n";
+    for (const LeaseId& held : request.holds)
+      text += "  holds " + held.hex() + " for request " + std::to_string(request.id.value) + "\n";
   for (const TaskId& id : tasks_) {
     const TaskRecord& task = world_.ledger.task(id);
     const auto state = machine_.state(id);
-    text += "  task " + std::to_string(number_of(id)) + " state " + (state ? std::to_string(static_cast<int>(*state)) : "none") + " runs " + std::to_string(task.runs.size()) +
+    text += "  task " + std::to_string(number_of(id)) + " state " +
+            (state ? std::to_string(static_cast<int>(*state)) : "none") + " runs " + std::to_string(task.runs.size()) +
             " sent " + std::to_string(task.sent_to.size()) + (task.cancel_asked ? " cancelled" : "") + "\n";
   }
   return text;

@@ -96,10 +96,10 @@ class Client {
   std::map<task::Place, Grant> grants_;
   std::map<task::Place, std::shared_ptr<DataLink>> links_;
   std::vector<Held> held_;
-  std::vector<TaskId> tasks_;               // that have not ended
-  const Outcome* arriving_ = nullptr;       // while the core is told of it
+  std::vector<TaskId> tasks_;          // that have not ended
+  const Outcome* arriving_ = nullptr;  // while the core is told of it
   DataLink* arriving_link_ = nullptr;
-  bool answering_ = false;                  // while the core is told of an answer
+  bool answering_ = false;  // while the core is told of an answer
   std::vector<Request> told_demand_;
   int age_s_ = 0;
 };

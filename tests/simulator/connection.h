@@ -1,6 +1,7 @@
-// One connection between two processes, as ZeroMQ over TCP is: what is sent arrives whole and in order, until the connection
-// is cut. What is under way then is lost, and each end notices at its own time. Now and then the server reads what the old
-// connection had brought only after its client has come back on a new one. It may also stand and bring nothing for a while.
+// One connection between two processes, as ZeroMQ over TCP is: what is sent arrives whole and in order, until the
+// connection is cut. What is under way then is lost, and each end notices at its own time. Now and then the server
+// reads what the old connection had brought only after its client has come back on a new one. It may also stand and
+// bring nothing for a while.
 #pragma once
 
 #include <array>

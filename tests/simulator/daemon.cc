@@ -35,7 +35,9 @@ lease::Defaults times() {
 }  // namespace
 
 Daemon::Daemon(World& world, const InstanceId& instance, Bug bug)
-    : world_(world), instance_(instance), bug_(bug),
+    : world_(world),
+      instance_(instance),
+      bug_(bug),
       sees_queue_(world.faults.lost_reply == 0 && world.faults.slurm_down == 0 && !world.slurm.hides()) {
   start();
 }
@@ -102,13 +104,15 @@ bool Daemon::owes_a_lease() const {
       const Supervisor& worker = *entry.second.supervisor;
       return worker.lease() == one.lease && worker.heard_for(kSlack) && worker.state() == NamespaceState::kSaved;
     });
-    const bool held = one.job && world_.slurm.runs(*one.job);  // else it goes already, and pounced hears of it with its next poll
+    const bool held =
+        one.job && world_.slurm.runs(*one.job);  // else it goes already, and pounced hears of it with its next poll
     may_go += one.state == lease::LeaseState::kIdle && held && saved == one.resources.workers;
   }
   return may_go > 0 && world_.slurm.waiting() > leaving;
 }
 
-// ---- who is there ----------------------------------------------------------------------------------------------------
+// ---- who is there
+// ----------------------------------------------------------------------------------------------------
 
 void Daemon::connected(Client& client, const Wire& wire) { clients_[client.id()] = {&client, wire}; }
 
@@ -129,10 +133,12 @@ void Daemon::hear_worker(lease::WorkerLink from, const lease::Event& event, Inte
   }
   peer->second.named = true;
   hear(event);
-  if (!std::holds_alternative<lease::WorkerConnected>(event) || !core_->speaks_for(here.first, here.second, from)) return;
+  if (!std::holds_alternative<lease::WorkerConnected>(event) || !core_->speaks_for(here.first, here.second, from))
+    return;
   std::erase_if(workers_, [&](const auto& entry) {
     const WorkerPeer& other = entry.second;
-    return entry.first != from && other.named && std::pair(other.supervisor->lease(), other.supervisor->index()) == here;
+    return entry.first != from && other.named &&
+           std::pair(other.supervisor->lease(), other.supervisor->index()) == here;
   });
 }
 
@@ -154,12 +160,14 @@ void Daemon::to_worker(lease::WorkerLink link, Tell tell) {
   });
 }
 
-// ---- the lease core --------------------------------------------------------------------------------------------------
+// ---- the lease core
+// --------------------------------------------------------------------------------------------------
 
 void Daemon::hear(const lease::Event& event) {
   if (life_ == 0) return;
   if (worth_telling(event)) world_.note(" pounced ", number(), " hears ", Heard{event});
-  if (const auto* asked = std::get_if<lease::ReleaseAsked>(&event); asked != nullptr && asked->now) world_.ledger.lease(asked->lease).ended_unheard = true;
+  if (const auto* asked = std::get_if<lease::ReleaseAsked>(&event); asked != nullptr && asked->now)
+    world_.ledger.lease(asked->lease).ended_unheard = true;
   const std::uint64_t life = life_;
   std::vector<lease::Action> actions;
   try {
@@ -221,7 +229,8 @@ void Daemon::check_silence(const LeaseId& lease) const {
   if (lines.empty() || lines.back().why.code != CauseCode::kWorkerSilent) return;
   if (std::ranges::any_of(workers_, [&](const auto& entry) {
         const Supervisor& one = *entry.second.supervisor;
-        return !entry.second.sent_away && one.lease() == lease && core_->speaks_for(lease, one.index(), entry.first) && one.heard_for(kLostAfter);
+        return !entry.second.sent_away && one.lease() == lease && core_->speaks_for(lease, one.index(), entry.first) &&
+               one.heard_for(kLostAfter);
       }))
     world_.fail("lease " + lease.hex() + " is given up as silent, and its worker speaks (I6)");
 }
@@ -266,15 +275,18 @@ void Daemon::on(const lease::DismissClient& action) {
 }
 
 void Daemon::on(const lease::EndWorker& action) {
-  if (const auto peer = workers_.find(action.link); peer != workers_.end()) peer->second.sent_away |= !action.only_if_idle;
-  world_.note(" pounced ", number(), " ends ", Short{action.lease}, " by link ", action.link.value, action.only_if_idle ? " if idle: " : ": ", Said{action.why});
+  if (const auto peer = workers_.find(action.link); peer != workers_.end())
+    peer->second.sent_away |= !action.only_if_idle;
+  world_.note(" pounced ", number(), " ends ", Short{action.lease}, " by link ", action.link.value,
+              action.only_if_idle ? " if idle: " : ": ", Said{action.why});
   to_worker(action.link, [idle = action.only_if_idle](Supervisor& worker) { worker.end(idle); });
 }
 
 void Daemon::on(const lease::GrantWorker& action) {
   const auto found = interpreters_.find({action.lease, action.worker});
   if (found == interpreters_.end() || found->second.epoch != action.epoch) return;  // a newer grant follows
-  to_client(action.session, [action, number = found->second.number](Client& client) { client.granted(action, number); });
+  to_client(action.session,
+            [action, number = found->second.number](Client& client) { client.granted(action, number); });
 }
 
 void Daemon::on(const lease::TellWorkerDown& action) {
@@ -284,7 +296,8 @@ void Daemon::on(const lease::TellWorkerDown& action) {
 void Daemon::on(const lease::TellLeaseEnded& action) {
   if (action.error.cause.code == CauseCode::kUnknownToSlurm && world_.slurm.shows(action.lease))
     world_.fail("lease " + action.lease.hex() + " is said to be unknown to Slurm, and Slurm knows it");
-  if (action.error.cause.code == CauseCode::kNothingWaits && world_.slurm.runs(action.lease)) world_.ledger.lease(action.lease).ended_unheard = true;
+  if (action.error.cause.code == CauseCode::kNothingWaits && world_.slurm.runs(action.lease))
+    world_.ledger.lease(action.lease).ended_unheard = true;
   if (bug_ == Bug::kEndToldOnce && !told_ends_.insert(action.lease).second) return;
   to_client(action.session, [action](Client& client) { client.lease_ended(action); });
 }

@@ -10,7 +10,8 @@ constexpr auto kLongestPause = 1000ms;
 // "client 2, place 7f3e.0@1: what"
 template <class... Words>
 void DataLink::note(const Words&... words) {
-  world_.note(" client ", client_.number(), ", place ", Short{place_.lease}, ".", place_.worker.value, "@", epoch_.value, ": ", words...);
+  world_.note(" client ", client_.number(), ", place ", Short{place_.lease}, ".", place_.worker.value, "@",
+              epoch_.value, ": ", words...);
 }
 
 void DataLink::try_again(Millis pause) {
@@ -28,7 +29,8 @@ void DataLink::open() {
   }
   pause_ = 5ms;
   wire_ = std::make_shared<Connection>(world_);
-  const auto happened = [me = weak_from_this(), wire = std::weak_ptr(wire_)](auto event) {  // a wire that kept us would live for ever
+  const auto happened = [me = weak_from_this(),
+                         wire = std::weak_ptr(wire_)](auto event) {  // a wire that kept us would live for ever
     return [=] {
       const auto self = me.lock();
       if (self && !self->closed_ && self->attached_ && self->wire_ == wire.lock()) self->client_.happened(event);
@@ -37,10 +39,14 @@ void DataLink::open() {
   const auto lost = [me = weak_from_this(), wire = std::weak_ptr(wire_)] {
     if (const auto self = me.lock()) self->lost(wire.lock());
   };
-  wire_->notices(End::kClient, {lost, happened(task::WorkerSilent{place_, epoch_}), happened(task::WorkerSeen{place_, epoch_})});
-  wire_->send(End::kServer, [self = shared_from_this(), wire = wire_] {
-    if (Interpreter* there = self->world_.interpreter(self->to_)) there->attach(self->client_.id(), self, wire);
-  }, Connection::Repeat::kNever);
+  wire_->notices(End::kClient,
+                 {lost, happened(task::WorkerSilent{place_, epoch_}), happened(task::WorkerSeen{place_, epoch_})});
+  wire_->send(
+      End::kServer,
+      [self = shared_from_this(), wire = wire_] {
+        if (Interpreter* there = self->world_.interpreter(self->to_)) there->attach(self->client_.id(), self, wire);
+      },
+      Connection::Repeat::kNever);
 }
 
 void DataLink::lost(const Wire& wire) {
@@ -73,16 +79,19 @@ TimePoint DataLink::undisturbed_since() const {
 }
 
 void DataLink::send(exec::Event event) {
-  if (const auto* task = std::get_if<exec::TaskArrived>(&event)) note("task ", number_of(task->task), " is sent, attempt ", task->attempt);
+  if (const auto* task = std::get_if<exec::TaskArrived>(&event))
+    note("task ", number_of(task->task), " is sent, attempt ", task->attempt);
   if (const auto* cancel = std::get_if<exec::CancelRequested>(&event)) note("cancel of task ", number_of(cancel->task));
   if (!wire_) return;
-  wire_->send(End::kServer, [&world = world_, to = to_, session = client_.id(), wire = wire_, event = std::move(event)] {
-    if (Interpreter* there = world.interpreter(to)) there->hear(session, wire, event);
-  });
+  wire_->send(End::kServer,
+              [&world = world_, to = to_, session = client_.id(), wire = wire_, event = std::move(event)] {
+                if (Interpreter* there = world.interpreter(to)) there->hear(session, wire, event);
+              });
 }
 
 void DataLink::repeat(const TaskId& task) {
-  const std::uint32_t attempt = world_.ledger.task(task).runs.empty() ? 0 : world_.ledger.task(task).runs.back().attempt;
+  const std::uint32_t attempt =
+      world_.ledger.task(task).runs.empty() ? 0 : world_.ledger.task(task).runs.back().attempt;
   world_.time.in(world_.random.between(30ms, 3s), [self = shared_from_this(), wire = wire_, task, attempt] {
     if (!self->closed_ && wire && wire == self->wire_) self->send(exec::TaskArrived{self->client_.id(), task, attempt});
   });

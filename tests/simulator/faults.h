@@ -1,5 +1,5 @@
-// What can go wrong in a history, and how often. Each history draws which kinds it suffers from ("swarm"): a history with
-// everything at once finds fewer bugs than histories with a few kinds each.
+// What can go wrong in a history, and how often. Each history draws which kinds it suffers from ("swarm"): a history
+// with everything at once finds fewer bugs than histories with a few kinds each.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace pounce::simulator {
 
 // Rates are per million: per request, per message, per task, or per second of a job, session, connection or daemon.
 struct Faults {
-  std::uint32_t lost_reply = 0, slurm_down = 0, unknown_state = 0;                          // the batch system
+  std::uint32_t lost_reply = 0, slurm_down = 0, unknown_state = 0;                         // the batch system
   std::uint32_t preempt = 0, node_fail = 0, walltime = 0, scancel = 0, out_of_memory = 0;  // its jobs
   std::uint32_t start_fail = 0, requeue = 0, start_twice = 0;
   std::uint32_t worker_hang = 0, interpreter_crash = 0, partition = 0;  // workers
-  std::uint32_t deadly = 0, stubborn = 0;                               // tasks: one kills its interpreter, one does not stop
-  std::uint32_t daemon_crash = 0, journal_lost = 0, no_daemon = 0;      // pounced
-  std::uint32_t session_kill = 0, session_close = 0, stop = 0;          // kernels
-  std::uint32_t cut = 0, stall = 0, linger = 0, repeated = 0;           // connections and messages
-  std::uint32_t release = 0;                                           // a user asks for a lease back
+  std::uint32_t deadly = 0, stubborn = 0;  // tasks: one kills its interpreter, one does not stop
+  std::uint32_t daemon_crash = 0, journal_lost = 0, no_daemon = 0;  // pounced
+  std::uint32_t session_kill = 0, session_close = 0, stop = 0;      // kernels
+  std::uint32_t cut = 0, stall = 0, linger = 0, repeated = 0;       // connections and messages
+  std::uint32_t release = 0;                                        // a user asks for a lease back
 
   bool operator==(const Faults&) const = default;
   static Faults drawn(Random& random) {

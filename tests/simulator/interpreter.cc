@@ -9,7 +9,7 @@ namespace {
 constexpr auto kNoticedAtOnce = 50ms;  // a dead process closes its connections
 constexpr auto kOnItsWay = 10s;        // src/worker/interpreter/supervisor_messages.cc
 constexpr std::uint32_t kSaves = 300'000, kLeavesMore = 300'000, kCannotSave = 300'000;  // per million
-}
+}  // namespace
 
 Interpreter::Interpreter(World& world, Supervisor& supervisor, InterpreterNumber number, Bug bug)
     : world_(world), supervisor_(supervisor), number_(number), bug_(bug) {
@@ -58,7 +58,8 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
   const auto seat = seats_.find(session);
   if (seat == seats_.end()) return;
   client_seen_ = world_.time.now();
-  if (seat->second.wire != from && bug_ != Bug::kOldConnectionHeard) return;  // its client has asked about what was under way
+  if (seat->second.wire != from && bug_ != Bug::kOldConnectionHeard)
+    return;  // its client has asked about what was under way
   if (const auto* asked = std::get_if<exec::StatesRequested>(&event); asked != nullptr && gives_up(*asked))
     world_.ledger.interpreter(number_).dismissed.insert(session);
   const auto* task = std::get_if<exec::TaskArrived>(&event);
@@ -72,7 +73,8 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
 
 bool Interpreter::gives_up(const exec::StatesRequested& asked) const {
   return asked.no_others && std::ranges::any_of(attempts_, [&](const auto& entry) {
-           return world_.ledger.task(entry.first).session == asked.session && core_.state_of(entry.first) != RemoteTaskState::kUnknown &&
+           return world_.ledger.task(entry.first).session == asked.session &&
+                  core_.state_of(entry.first) != RemoteTaskState::kUnknown &&
                   std::ranges::find(asked.tasks, entry.first) == asked.tasks.end();
          });
 }
@@ -161,7 +163,8 @@ void Interpreter::perform(const exec::StartTask& action) {
 
 void Interpreter::run_ended(const TaskId& id, bool interrupted) {
   if (core_.running() != id || !run_) return;
-  if (stopped()) return later(stopped_until_ - world_.time.now(), [=](Interpreter& self) { self.run_ended(id, interrupted); });
+  if (stopped())
+    return later(stopped_until_ - world_.time.now(), [=](Interpreter& self) { self.run_ended(id, interrupted); });
   note("task ", number_of(id), interrupted ? " is interrupted" : " returns");
   const bool cancelled = interrupted && core_.cancel_asked(id);
   Run& run = world_.ledger.task(id).runs[*run_];
@@ -176,7 +179,9 @@ void Interpreter::run_ended(const TaskId& id, bool interrupted) {
 }
 
 bool Interpreter::owes() const {
-  return world_.time.now() < outcome_at_ + kOnItsWay && std::ranges::any_of(seats_, [this](const auto& entry) { return entry.second.wire != nullptr && core_.owes(entry.first); });
+  return world_.time.now() < outcome_at_ + kOnItsWay &&
+         std::ranges::any_of(
+             seats_, [this](const auto& entry) { return entry.second.wire != nullptr && core_.owes(entry.first); });
 }
 
 // At once, or when it has waited for a while.
@@ -272,7 +277,8 @@ void Interpreter::perform(const exec::TellStarted& action) {
 void Interpreter::perform(const exec::AnswerStates& action) {
   const auto seat = seats_.find(action.session);
   if (seat == seats_.end() || !seat->second.wire) return;
-  seat->second.wire->send(End::kClient, [link = seat->second.link, action] { link->answered(action); }, Connection::Repeat::kNever);
+  seat->second.wire->send(
+      End::kClient, [link = seat->second.link, action] { link->answered(action); }, Connection::Repeat::kNever);
   if (bug_ == Bug::kDoneNotSent)
     for (const TaskId& task : action.tasks) outcomes_.erase(task);
 }

@@ -64,7 +64,7 @@ class Interpreter {
   void perform(const exec::TellActivity& action);
   void interrupt();
   void run_ended(const TaskId& task, bool interrupted);
-  void rest();   // between two tasks
+  void rest();  // between two tasks
   void save();
   void leave();  // for good
   bool owes() const;

@@ -1,5 +1,5 @@
-// What really happened, whoever was told what: the simulated world's own record of each task, interpreter and lease. What a
-// core says must agree with it.
+// What really happened, whoever was told what: the simulated world's own record of each task, interpreter and lease.
+// What a core says must agree with it.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/curve_key.h"
-#include "pounce/error.h"
 #include "model/ids.h"
 #include "model/job.h"
+#include "pounce/error.h"
 #include "simulator/timeline.h"
 
 namespace pounce::simulator {
@@ -56,14 +56,15 @@ struct InterpreterRecord {
   LeaseId lease;
   bool dead = false, crashed = false;  // dead: also one that was left behind
   bool left_behind = false;            // its job was started a second time
-  std::set<SessionId> dismissed;  // their tasks were forgotten there
+  std::set<SessionId> dismissed;       // their tasks were forgotten there
 };
 
 struct LeaseRecord {
-  std::set<JobEnd> ends;      // how its job ended in Slurm, each time that it ran
+  std::set<JobEnd> ends;  // how its job ended in Slurm, each time that it ran
   bool requeued = false;
   bool wrongly_silent = false;
-  bool ended_unheard = false;  // by a person who did not wait for its worker, or a pounced that has not heard that one since its own start
+  bool ended_unheard = false;  // by a person who did not wait for its worker, or a pounced that has not heard that one
+                               // since its own start
 };
 
 struct Outcome {

@@ -1,6 +1,6 @@
-// All three cores in thousands of simulated histories. POUNCE_FUZZ_SEEDS: how many (default 200), from POUNCE_FUZZ_FIRST on;
-// POUNCE_FUZZ_SEED: only that one, with its history. A failing seed is printed; it becomes a fixed test once its bug is
-// understood.
+// All three cores in thousands of simulated histories. POUNCE_FUZZ_SEEDS: how many (default 200), from
+// POUNCE_FUZZ_FIRST on; POUNCE_FUZZ_SEED: only that one, with its history. A failing seed is printed; it becomes a
+// fixed test once its bug is understood.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -108,7 +108,8 @@ TEST_P(PlantedBugTest, IsFound) {
     if (const Verdict verdict = live(seed, GetParam().bug); verdict.failure) {
       RecordProperty("seed", std::to_string(seed));
       RecordProperty("finding", *verdict.failure);
-      if (std::getenv("POUNCE_SIM_TELL") != nullptr) std::cerr << GetParam().name << " seed " << seed << " " << *verdict.failure << "\n";
+      if (std::getenv("POUNCE_SIM_TELL") != nullptr)
+        std::cerr << GetParam().name << " seed " << seed << " " << *verdict.failure << "\n";
       return;
     }
   }

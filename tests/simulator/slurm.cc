@@ -18,7 +18,8 @@ Error unreachable(ErrorCode code) { return {code, "simulated", {}, {}}; }
 
 bool Slurm::shows(const LeaseId& lease) const {
   return std::ranges::any_of(jobs_, [&](const auto& entry) {
-    return entry.second.view.lease == lease && alive(entry.second) && world_.time.now() - entry.second.changed > kShownAfter;
+    return entry.second.view.lease == lease && alive(entry.second) &&
+           world_.time.now() - entry.second.changed > kShownAfter;
   });
 }
 
@@ -45,7 +46,7 @@ void Slurm::request(std::function<Result<T>()> work, Reply<T> reply) {
 }
 
 void Slurm::submit(const InstanceId& instance, const LeaseId& lease, const Resources& resources,
-                       Reply<JobIdentity> reply) {
+                   Reply<JobIdentity> reply) {
   request<JobIdentity>(
       [=, this]() -> Result<JobIdentity> {
         if (resources.gpus > 8) return failure(ErrorCode::kUnsatisfiable, "no node has so many");
@@ -108,7 +109,9 @@ bool Slurm::runs(const JobIdentity& job) const {
 }
 
 bool Slurm::runs(const LeaseId& lease) const {
-  return std::ranges::any_of(jobs_, [&](const auto& entry) { return entry.second.view.lease == lease && entry.second.view.state == JobState::kRunning; });
+  return std::ranges::any_of(jobs_, [&](const auto& entry) {
+    return entry.second.view.lease == lease && entry.second.view.state == JobState::kRunning;
+  });
 }
 
 // Its one node has a slot for each job, whatever the job asks for.
@@ -120,7 +123,8 @@ void Slurm::look(const std::vector<JobIdentity>& ours, Reply<QueueSnapshot> repl
         look.nodes = {{"g1", {"gpu"}, {}, {}}};
         for (const auto& [id, job] : jobs_) {
           if (job.view.state == JobState::kQueued) look.waiting.push_back({{"gpu"}, "", {}, {}, 1, {{}, 1, 0}});
-          if (job.view.state == JobState::kRunning && std::ranges::count(ours, job.view.job_identity.job, &JobIdentity::job) > 0)
+          if (job.view.state == JobState::kRunning &&
+              std::ranges::count(ours, job.view.job_identity.job, &JobIdentity::job) > 0)
             look.held.push_back({job.view.job_identity, "g1", {{}, 1, 0}});
         }
         return look;
@@ -164,8 +168,7 @@ JobView Slurm::shown(const Job& job) {
 }
 
 void Slurm::second() {
-  if (world_.random.chance(world_.faults.slurm_down))
-    down_until_ = world_.time.now() + world_.random.between(1s, 20s);
+  if (world_.random.chance(world_.faults.slurm_down)) down_until_ = world_.time.now() + world_.random.between(1s, 20s);
   if (down()) return;
   std::uint32_t running = 0;
   std::vector<SlurmJobId> ids;

@@ -8,11 +8,11 @@
 #include <set>
 #include <vector>
 
-#include "simulator/faults.h"
-#include "simulator/timeline.h"
 #include "model/job.h"
 #include "model/queue_snapshot.h"
 #include "pounce/result.h"
+#include "simulator/faults.h"
+#include "simulator/timeline.h"
 
 namespace pounce::simulator {
 
@@ -32,13 +32,13 @@ class Slurm {
 
   void look(const std::vector<JobIdentity>& ours, Reply<QueueSnapshot> reply);
 
-  void second();                                       // its scheduler and its troubles
-  void worker_left(SlurmJobId job, JobEnd end);        // the job's processes ended by themselves
-  bool shows(const LeaseId& lease) const;              // its job lives, and has for a while
-  std::ptrdiff_t waiting() const;                      // jobs
-  bool hides() const;                                  // the jobs of others
+  void second();                                 // its scheduler and its troubles
+  void worker_left(SlurmJobId job, JobEnd end);  // the job's processes ended by themselves
+  bool shows(const LeaseId& lease) const;        // its job lives, and has for a while
+  std::ptrdiff_t waiting() const;                // jobs
+  bool hides() const;                            // the jobs of others
   bool runs(const JobIdentity& job) const;
-  bool runs(const LeaseId& lease) const;             // and holds its node
+  bool runs(const LeaseId& lease) const;  // and holds its node
   void heal() { down_until_ = {}; }
 
   struct Job {
@@ -46,7 +46,9 @@ class Slurm {
     TimePoint changed;
   };
   const std::map<SlurmJobId, Job>& jobs() const { return jobs_; }
-  static bool alive(const Job& job) { return job.view.state == JobState::kQueued || job.view.state == JobState::kRunning; }
+  static bool alive(const Job& job) {
+    return job.view.state == JobState::kQueued || job.view.state == JobState::kRunning;
+  }
 
  private:
   // Runs `work` on the controller and passes its answer on, or loses one of the two.

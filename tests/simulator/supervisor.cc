@@ -8,10 +8,17 @@ namespace {
 constexpr auto kOrderlyEnd = 3s;
 constexpr auto kDismissedWithin = exec::ExecCore::kGrace + 1s;
 constexpr auto kNetworkNotices = 12s;  // heartbeats that stay away
-}
+}  // namespace
 
 Supervisor::Supervisor(World& world, const JobView& job, WorkerIndex index, Epoch first, Bug bug)
-    : world_(world), instance_(*job.instance), lease_(*job.lease), job_(job), index_(index), bug_(bug), life_(world.fresh_supervisor()), epoch_(first) {
+    : world_(world),
+      instance_(*job.instance),
+      lease_(*job.lease),
+      job_(job),
+      index_(index),
+      bug_(bug),
+      life_(world.fresh_supervisor()),
+      epoch_(first) {
   daemon_seen_ = world_.time.now();
   hangs_ = world_.random.chance(world_.faults.worker_hang);
   later(world_.random.between(50ms, 2s), [](Supervisor& self) { self.hello(); });
@@ -29,7 +36,8 @@ void Supervisor::later(Duration wait, Do what) {
 bool Supervisor::reachable() const { return alive_ && world_.time.now() >= cut_until_; }
 
 bool Supervisor::heard_for(Duration time) const {
-  return alive_ && wire_ && wire_->up() && world_.time.now() - std::max(connected_since_, wire_->undisturbed_since()) > time;
+  return alive_ && wire_ && wire_->up() &&
+         world_.time.now() - std::max(connected_since_, wire_->undisturbed_since()) > time;
 }
 
 // ---- pounced -------------------------------------------------------------------------------------------------------
@@ -49,10 +57,21 @@ void Supervisor::hello() {
   connected_since_ = world_.time.now();
   wire_->notices(End::kClient, {[this, wire = std::weak_ptr(wire_)] { lost(wire.lock()); }, {}, {}});
   wire_->notices(End::kServer, {[this, at = &daemon, life = daemon_life_, link = fresh] {
-                   if (at->life() == life) at->hear_worker(link, lease::WorkerLost{lease_, index_, link, true});
-                 }, {}, {}});
+                                  if (at->life() == life)
+                                    at->hear_worker(link, lease::WorkerLost{lease_, index_, link, true});
+                                },
+                                {},
+                                {}});
   daemon.connected(fresh, *this, wire_);
-  say(lease::WorkerConnected{lease_, index_, fresh, job_.job_identity.job, job_.job_identity.restart, "g1", "", key_of(life_), {admitted_.begin(), admitted_.end()}});
+  say(lease::WorkerConnected{lease_,
+                             index_,
+                             fresh,
+                             job_.job_identity.job,
+                             job_.job_identity.restart,
+                             "g1",
+                             "",
+                             key_of(life_),
+                             {admitted_.begin(), admitted_.end()}});
   announce();
   tell_deaths();
   beat();
@@ -97,7 +116,8 @@ void Supervisor::dismiss(const SessionId& session) {
   later(kDismissedWithin, [session, number = number_, at = world_.time.now()](Supervisor& self) {
     if (self.dismissed_at_[session] != at) return;  // once more since
     const Interpreter* there = self.world_.interpreter(number);
-    if (there != nullptr && there == self.interpreter_.get() && !self.admitted_.contains(session) && there->has_tasks_of(session))
+    if (there != nullptr && there == self.interpreter_.get() && !self.admitted_.contains(session) &&
+        there->has_tasks_of(session))
       self.world_.fail("a dismissed session's tasks are kept");
   });
 }
@@ -136,7 +156,8 @@ void Supervisor::start_interpreter() {
 
 void Supervisor::announce() {
   if (!wire_ || !interpreter_) return;
-  world_.from_worker(wire_, instance_, daemon_life_, own_link_, lease::InterpreterStarted{lease_, index_, link_, epoch_}, number_);
+  world_.from_worker(wire_, instance_, daemon_life_, own_link_,
+                     lease::InterpreterStarted{lease_, index_, link_, epoch_}, number_);
 }
 
 void Supervisor::activity(std::uint32_t running, NamespaceState state, bool stays) {
@@ -147,7 +168,8 @@ void Supervisor::activity(std::uint32_t running, NamespaceState state, bool stay
 }
 
 void Supervisor::interpreter_left() {
-  if (!ending_ && !leaving_) return world_.fail("an interpreter left, and its supervisor takes it for one that crashed");
+  if (!ending_ && !leaving_)
+    return world_.fail("an interpreter left, and its supervisor takes it for one that crashed");
   leave(leaving_);
 }
 
@@ -157,7 +179,8 @@ void Supervisor::gave_up() { interpreter_died(error_of(ErrorCode::kCancelled, Ca
 
 // What was on its way to it never started. The last thing that it says: it is not said again.
 void Supervisor::tell_departure() {
-  if (interpreter_ && bug_ != Bug::kLeavesInSilence) say(down(error_of(ErrorCode::kLeaseEnded, CauseCode::kIdle), interpreter_->started(), false));
+  if (interpreter_ && bug_ != Bug::kLeavesInSilence)
+    say(down(error_of(ErrorCode::kLeaseEnded, CauseCode::kIdle), interpreter_->started(), false));
 }
 
 lease::InterpreterDied Supervisor::down(const Error& error, const std::vector<TaskId>& started, bool restarting) const {

@@ -31,7 +31,7 @@ class Supervisor {
   void interpreter_left();
 
   void leave_behind();  // its job was started a second time: Slurm ends these processes when it finds them
-  void die();  // the job's processes were killed
+  void die();           // the job's processes were killed
   bool alive() const { return alive_; }
   bool reachable() const;
   NamespaceState state() const { return state_; }

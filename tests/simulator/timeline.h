@@ -12,7 +12,7 @@ using policy_simulator::Timeline;
 
 // A history is short, and so are its times: those that two of the cast must agree on.
 constexpr std::chrono::seconds kWatchdogIdle{40}, kWatchdogBusy{90};  // a worker that nobody speaks to ends
-constexpr std::chrono::seconds kLeave{20};                           // for a worker that saves
-constexpr std::chrono::seconds kLostAfter{35};                       // a worker that pounced does not hear is given up
+constexpr std::chrono::seconds kLeave{20};                            // for a worker that saves
+constexpr std::chrono::seconds kLostAfter{35};                        // a worker that pounced does not hear is given up
 
 }  // namespace pounce::simulator

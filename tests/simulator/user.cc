@@ -85,14 +85,16 @@ void Client::submit_one(const Resources& resources, Millis length, Nature nature
 void Client::cancel_some() {
   for (const TaskId& id : std::vector(tasks_)) {
     TaskRecord& task = world_.ledger.task(id);
-    const bool now = task.nature == Nature::kEndless ? world_.settling() || world_.random.chance(50'000) : world_.random.chance(5'000);
+    const bool now = task.nature == Nature::kEndless ? world_.settling() || world_.random.chance(50'000)
+                                                     : world_.random.chance(5'000);
     if (!now || task.cancel_asked) continue;
     if (task.nature != Nature::kEndless && world_.random.chance(200'000)) {
       happened(task::TaskMoved{id, resources_for(3 - std::min(task.gpus, 2u))});
       continue;
     }
     task.cancel_asked = true;
-    happened(task::CancelRequested{id, world_.random.between(100ms, 5s), task.nature != Nature::kEndless && world_.random.chance(200'000)});
+    happened(task::CancelRequested{id, world_.random.between(100ms, 5s),
+                                   task.nature != Nature::kEndless && world_.random.chance(200'000)});
   }
 }
 

@@ -40,7 +40,9 @@ struct Teller {
   void operator()(const auto&) const { to << "something"; }
 
  private:
-  void session(const char* what, const SessionId& id) const { to << what << " of " << static_cast<int>(id.bytes().back()); }
+  void session(const char* what, const SessionId& id) const {
+    to << what << " of " << static_cast<int>(id.bytes().back());
+  }
   void worker(const char* what, const auto& event) const {
     to << what << " of " << Short{event.lease} << "." << event.worker.value << " by link " << event.link.value;
   }
@@ -63,8 +65,8 @@ std::ostream& operator<<(std::ostream& to, const Heard& one) {
 }
 
 bool worth_telling(const lease::Event& event) {
-  return is_one_of<lease::SessionOpened, lease::SessionClosed, lease::DemandChanged, lease::WorkerConnected, lease::InterpreterStarted,
-                   lease::InterpreterDied, lease::WorkerSeen, lease::WorkerLost>(event);
+  return is_one_of<lease::SessionOpened, lease::SessionClosed, lease::DemandChanged, lease::WorkerConnected,
+                   lease::InterpreterStarted, lease::InterpreterDied, lease::WorkerSeen, lease::WorkerLost>(event);
 }
 
 }  // namespace pounce::simulator

@@ -5,8 +5,8 @@
 
 #include "core/lease/actions.h"
 #include "core/lease/events.h"
-#include "pounce/error.h"
 #include "model/ids.h"
+#include "pounce/error.h"
 
 namespace pounce::simulator {
 

@@ -55,14 +55,18 @@ void World::kernel_gone(const InstanceId& instance) {
 
 Daemon& World::daemon(const InstanceId& instance) { return *daemons_[daemons_[0]->instance() == instance ? 0 : 1]; }
 
-void World::to_daemon(const Wire& wire, const InstanceId& instance, std::uint64_t life, const lease::Event& event, Connection::Repeat repeat) {
-  wire->send(End::kServer, [to = &daemon(instance), life, event] {
-    if (to->life() == life) to->hear(event);
-  }, repeat);
+void World::to_daemon(const Wire& wire, const InstanceId& instance, std::uint64_t life, const lease::Event& event,
+                      Connection::Repeat repeat) {
+  wire->send(
+      End::kServer,
+      [to = &daemon(instance), life, event] {
+        if (to->life() == life) to->hear(event);
+      },
+      repeat);
 }
 
-void World::from_worker(const Wire& wire, const InstanceId& instance, std::uint64_t life, lease::WorkerLink from, const lease::Event& event,
-                        InterpreterNumber interpreter) {
+void World::from_worker(const Wire& wire, const InstanceId& instance, std::uint64_t life, lease::WorkerLink from,
+                        const lease::Event& event, InterpreterNumber interpreter) {
   wire->send(End::kServer, [to = &daemon(instance), life, from, event, interpreter] {
     if (to->life() == life) to->hear_worker(from, event, interpreter);
   });
@@ -70,9 +74,8 @@ void World::from_worker(const Wire& wire, const InstanceId& instance, std::uint6
 
 // A beat there and back: what was said before it has arrived.
 void World::ask_answer(const Wire& wire, Supervisor& asker, Epoch told) {
-  wire->send(End::kServer, [wire, &asker, told] {
-    wire->send(End::kClient, [&asker, told] { asker.confirmed(told); });
-  });
+  wire->send(End::kServer,
+             [wire, &asker, told] { wire->send(End::kClient, [&asker, told] { asker.confirmed(told); }); });
 }
 
 // ---- workers -------------------------------------------------------------------------------------------------------
@@ -96,7 +99,8 @@ void World::start_workers(const JobView& job) {
   for (std::uint32_t index = 0; index < job.resources.workers; ++index) start_supervisor(job, WorkerIndex{index});
 }
 
-// Its epochs are above those of all that were in its place before, in earlier runs of the job too; not in a job that is started twice.
+// Its epochs are above those of all that were in its place before, in earlier runs of the job too; not in a job that is
+// started twice.
 void World::start_supervisor(const JobView& job, WorkerIndex index) {
   auto& group = by_job_[job.job_identity.job];
   const Epoch first{job.job_identity.restart * 1'000'000 + static_cast<std::uint32_t>(group.size()) * 1000};
@@ -112,8 +116,8 @@ void World::kill_workers(SlurmJobId job) {
   for (Supervisor* one : group) one->die();
 }
 
-// A controller that forgot its last seconds starts a running job once more. It finds the first processes later, or they are
-// gone with their node.
+// A controller that forgot its last seconds starts a running job once more. It finds the first processes later, or they
+// are gone with their node.
 void World::start_workers_twice(const JobView& job) {
   const auto found = by_job_.find(job.job_identity.job);
   if (found == by_job_.end()) return;
@@ -124,7 +128,8 @@ void World::start_workers_twice(const JobView& job) {
 
 bool World::anybody_in(SlurmJobId job) const {
   const auto found = by_job_.find(job);
-  return found != by_job_.end() && std::ranges::any_of(found->second, [](const Supervisor* one) { return one->alive(); });
+  return found != by_job_.end() &&
+         std::ranges::any_of(found->second, [](const Supervisor* one) { return one->alive(); });
 }
 
 // The job ends with its last worker. One that left idle while others stayed comes back.
@@ -153,7 +158,8 @@ LeaseId World::fresh_lease() {
 TaskId World::fresh_task() {
   std::array<std::uint8_t, TaskId::kBytes> bytes{};
   const std::uint64_t number = ++tasks_;
-  for (std::size_t i = 0; i < sizeof number; ++i) bytes[bytes.size() - 1 - i] = static_cast<std::uint8_t>(number >> (8 * i));
+  for (std::size_t i = 0; i < sizeof number; ++i)
+    bytes[bytes.size() - 1 - i] = static_cast<std::uint8_t>(number >> (8 * i));
   return TaskId(bytes);
 }
 
@@ -177,7 +183,8 @@ void World::quiet_down() {
 }
 
 Verdict World::live() {
-  const TimePoint trouble_ends = time.now() + random.between(kTroubleLeast, kTroubleMost), last = trouble_ends + kSettle;
+  const TimePoint trouble_ends = time.now() + random.between(kTroubleLeast, kTroubleMost),
+                  last = trouble_ends + kSettle;
   second();
   while (!failure_ && time.step(trouble_ends)) {
   }
@@ -216,7 +223,8 @@ std::string World::history() const {
   const auto add = [&text](const lease::LeaseCore& core, const LeaseId& id) {
     text += "  lease " + id.hex() + "\n";
     for (const lease::HistoryLine& line : core.history(id))
-      text += "    " + millis(line.when) + " " + std::string(lease::word(line.to)) + ": " + messages::sentence(line.why) + "\n";
+      text += "    " + millis(line.when) + " " + std::string(lease::word(line.to)) + ": " +
+              messages::sentence(line.why) + "\n";
   };
   for (const auto& daemon : daemons_) {
     text += "instance " + daemon->instance().hex() + ", life " + std::to_string(daemon->life()) + "\n";

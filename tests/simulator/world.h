@@ -1,5 +1,5 @@
-// One simulated history of a user: two instances of pounce (say, one on each login node), their notebooks, one Slurm. First
-// things go wrong, then nothing does any more, and everything must settle.
+// One simulated history of a user: two instances of pounce (say, one on each login node), their notebooks, one Slurm.
+// First things go wrong, then nothing does any more, and everything must settle.
 #pragma once
 
 #include <map>
@@ -38,7 +38,8 @@ class World {
   Verdict live();
   std::string history() const;  // of every lease and session, to understand a failure
 
-  // ---- for its cast ---------------------------------------------------------------------------------------------------
+  // ---- for its cast
+  // ---------------------------------------------------------------------------------------------------
   void fail(const std::string& what);
   void complain(const Ledger::Complaint& complaint) {
     if (complaint) fail(*complaint);
@@ -53,9 +54,10 @@ class World {
   bool calm() const { return calm_; }          // a history in which nothing goes wrong
 
   Daemon& daemon(const InstanceId& instance);
-  void to_daemon(const Wire& wire, const InstanceId& instance, std::uint64_t life, const lease::Event& event, Connection::Repeat repeat);
-  void from_worker(const Wire& wire, const InstanceId& instance, std::uint64_t life, lease::WorkerLink from, const lease::Event& event,
-                   InterpreterNumber interpreter = 0);
+  void to_daemon(const Wire& wire, const InstanceId& instance, std::uint64_t life, const lease::Event& event,
+                 Connection::Repeat repeat);
+  void from_worker(const Wire& wire, const InstanceId& instance, std::uint64_t life, lease::WorkerLink from,
+                   const lease::Event& event, InterpreterNumber interpreter = 0);
   void ask_answer(const Wire& wire, Supervisor& asker, Epoch told);
   void kernel_gone(const InstanceId& instance);
 

@@ -112,7 +112,8 @@ void answer(const slurm::Request& request) {
     said.value = failure(error_code_from_wire(code), "Slurm refused");
   }
   if (word == "apart") {
-    std::fprintf(stderr, "pounce-slurm: error: slurm_unpack_received_msg: Incompatible versions of client and server code\n");
+    std::fprintf(stderr,
+                 "pounce-slurm: error: slurm_unpack_received_msg: Incompatible versions of client and server code\n");
     said.value = failure(ErrorCode::kRejected, "this cluster refuses it");
   }
   send(protocol::frame_record(encode(said, request.question)));

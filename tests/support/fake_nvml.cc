@@ -1,6 +1,7 @@
-// Stands in for the driver's library: two GPUs that NVLink joins, a slice of one that tells no use, and one that has failed. A unit test
-// tells it what happens by fake_nvml(), or by files in $FAKE_NVML; a test of other processes by files in the folder that it was loaded
-// from: "xid-1" with a number in it is a report of the second GPU, and is taken away with it; "lost-1" a GPU that is gone; while there is "hang" no call returns.
+// Stands in for the driver's library: two GPUs that NVLink joins, a slice of one that tells no use, and one that has
+// failed. A unit test tells it what happens by fake_nvml(), or by files in $FAKE_NVML; a test of other processes by
+// files in the folder that it was loaded from: "xid-1" with a number in it is a report of the second GPU, and is taken
+// away with it; "lost-1" a GPU that is gone; while there is "hang" no call returns.
 #include "support/fake_nvml.h"
 
 #include <dlfcn.h>
@@ -42,7 +43,9 @@ std::string folder() {
   return path.substr(0, path.rfind('/'));
 }
 
-std::string told(const char* what, long gpu = -1) { return folder() + "/" + what + (gpu < 0 ? "" : "-" + std::to_string(gpu)); }
+std::string told(const char* what, long gpu = -1) {
+  return folder() + "/" + what + (gpu < 0 ? "" : "-" + std::to_string(gpu));
+}
 
 bool is_told(const char* what, long gpu = -1) { return ::access(told(what, gpu).c_str(), F_OK) == 0; }
 

@@ -17,7 +17,8 @@ class MemoryGroup {
   // Null: nobody lets us make one here.
   static std::unique_ptr<MemoryGroup> make(std::uint64_t limit) {
     const std::string name = "/pounce-test-" + std::to_string(::getpid());
-    for (const auto& [root, file] : {std::pair("/sys/fs/cgroup/memory", "/memory.limit_in_bytes"), std::pair("/sys/fs/cgroup", "/memory.max")}) {
+    for (const auto& [root, file] :
+         {std::pair("/sys/fs/cgroup/memory", "/memory.limit_in_bytes"), std::pair("/sys/fs/cgroup", "/memory.max")}) {
       if (::mkdir((root + name).c_str(), 0755) != 0) continue;
       auto made = std::unique_ptr<MemoryGroup>(new MemoryGroup(root + name));
       if (made->write(file, limit)) return made;

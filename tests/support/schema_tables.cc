@@ -1,5 +1,5 @@
-// Prints what the documentation takes from the tables of fields: for each section a line "=== FILE SECTION" (or "=== FILE"
-// for a whole file), then its content. tests/docs_tables puts it there, and compares.
+// Prints what the documentation takes from the tables of fields: for each section a line "=== FILE SECTION" (or "===
+// FILE" for a whole file), then its content. tests/docs_tables puts it there, and compares.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -39,7 +39,9 @@ constexpr std::string_view kWithin<Through<MemberOf<Owner, Member>, Inner>> = kC
 template <class Field>
 std::string about(const Field& field) {
   std::string text(field.about);
-  if (field.bounds != Bounds{}) text += (text.empty() ? "" : "; ") + std::to_string(field.bounds.least) + " to " + std::to_string(field.bounds.most);
+  if (field.bounds != Bounds{})
+    text +=
+        (text.empty() ? "" : "; ") + std::to_string(field.bounds.least) + " to " + std::to_string(field.bounds.most);
   return text;
 }
 
@@ -61,7 +63,8 @@ void for_each_row(Do do_it) {
 template <class T>
 std::string names() {
   std::string list;
-  for_each_row<T>([&](const std::string& name, std::string_view, const std::string&) { list += (list.empty() ? "" : " ") + name; });
+  for_each_row<T>(
+      [&](const std::string& name, std::string_view, const std::string&) { list += (list.empty() ? "" : " ") + name; });
   return list;
 }
 
@@ -98,11 +101,14 @@ constexpr char kValueHead[] = "| value | field | meaning |\n|---|---|---|\n";
 
 std::string values() {
   using namespace pounce::protocol;
-  return kValueHead + value<Error>("error", "") + value<Cause>("cause", "why something is so, in codes and numbers; `src/messages` has its sentence") + value<Resources>("resources", "0 or empty: the class decides") +
-         value<model::QueueWait>("wait", "of a queued job") + value<model::JobFigures>("figures", "of a job since it began") +
-         value<Request>("request", "in `demand`") + value<ReleaseRow>("release row", "in `release_is`") +
-         value<ClassUse>("class row", "in `classes_is`") + value<GpuUse>("gpu row", "in `classes_is`") +
-         value<LimitUse>("limit", "that a job waits for") + value<Eta>("eta", "when something that waits is expected to start") +
+  return kValueHead + value<Error>("error", "") +
+         value<Cause>("cause", "why something is so, in codes and numbers; `src/messages` has its sentence") +
+         value<Resources>("resources", "0 or empty: the class decides") +
+         value<model::QueueWait>("wait", "of a queued job") +
+         value<model::JobFigures>("figures", "of a job since it began") + value<Request>("request", "in `demand`") +
+         value<ReleaseRow>("release row", "in `release_is`") + value<ClassUse>("class row", "in `classes_is`") +
+         value<GpuUse>("gpu row", "in `classes_is`") + value<LimitUse>("limit", "that a job waits for") +
+         value<Eta>("eta", "when something that waits is expected to start") +
          value<Choice>("choice", "in `classes_is`: what one who waits could ask for instead") +
          value<QueueRow>("queue row", "in `queue_is`") + value<DetachedRow>("detached row", "in `detached_list`") +
          value<model::GpuRow>("device", "a GPU of a worker: in `worker_gpus` and the status document") +
@@ -111,9 +117,10 @@ std::string values() {
 
 std::string status() {
   using namespace pounce::model;
-  return kValueHead + value<StatusDocument>("the document", "") + value<ListenerRow>("listener", "in `listeners`") + value<SessionRow>("session", "in `sessions`") +
-         value<PolicyInUse>("policy", "") + value<RpcCounts>("rpc", "how often, since the start") +
-         value<LeaseRow>("lease", "in `leases`") + value<Used>("used", "of a lease") + value<HistoryLine>("history line", "") +
+  return kValueHead + value<StatusDocument>("the document", "") + value<ListenerRow>("listener", "in `listeners`") +
+         value<SessionRow>("session", "in `sessions`") + value<PolicyInUse>("policy", "") +
+         value<RpcCounts>("rpc", "how often, since the start") + value<LeaseRow>("lease", "in `leases`") +
+         value<Used>("used", "of a lease") + value<HistoryLine>("history line", "") +
          value<EndedLease>("ended lease", "in `ended`; also a line of the state folder's file `usage`") +
          value<NodeRow>("node", "in `nodes`");
 }
@@ -133,14 +140,17 @@ std::string times() {
 std::string configuration() {
   std::string text = "| key | meaning |\n|---|---|\n";
   const daemon::Config config;
-  for_each_field(config, [&](const auto& field, const auto&) { text += "|" + cell(code(field.name)) + cell(field.about) + "\n"; });
+  for_each_field(
+      config, [&](const auto& field, const auto&) { text += "|" + cell(code(field.name)) + cell(field.about) + "\n"; });
   return text;
 }
 
 std::string policy_keys() {
   std::string text = "| key | is | meaning | of |\n|---|---|---|---|\n";
   for (const policy::Key& key : policy::keys()) {
-    const char* of = key.reader == policy::Reader::kEditors ? "-" : key.reader == policy::Reader::kSlurm ? "plan, apply" : "pounced";
+    const char* of = key.reader == policy::Reader::kEditors ? "-"
+                     : key.reader == policy::Reader::kSlurm ? "plan, apply"
+                                                            : "pounced";
     text += "|" + cell(code(key.path)) + cell(words_of(key.form)) + cell(key.meaning) + cell(of) + "\n";
   }
   return text;
@@ -154,16 +164,26 @@ Schema schema_of(policy::Form form) {
   const std::string units = "([0-9]+([.][0-9]+)? *[A-Za-z]+ *)+", days = "[0-9]+-([0-9]+(:[0-9]+){0,2})?";
   const auto time = [&](const std::string& clock) { return "^(" + units + "|" + days + "|" + clock + ")$"; };
   switch (form) {
-    case kObject: return {{"type", "object"}};
-    case kDuration: return {{"type", "string"}, {"pattern", time("[0-9]+(:[0-9]+){1,2}")}};
-    case kMinutes: return {{"type", "string"}, {"pattern", time("[0-9]+(:[0-9]+){0,2}")}};
-    case kCount: return {{"type", "integer"}, {"minimum", 0}, {"maximum", 1'000'000'000}};
-    case kFlag: return {{"type", "boolean"}};
-    case kText: return {{"type", "string"}, {"minLength", 1}};
-    case kTexts: return {{"type", "array"}, {"items", {{"type", "string"}}}, {"uniqueItems", true}};
-    case kMemory: return {{"type", "string"}, {"pattern", "^[0-9]{1,9}(MB|GB)$"}};
-    case kPorts: return {{"type", "string"}, {"pattern", "^[0-9]{4,5}-[0-9]{4,5}$"}};
-    case kVersion: return {{"type", "string"}, {"pattern", "^[0-9]{1,3}(\\.[0-9]{1,2})?$"}};
+    case kObject:
+      return {{"type", "object"}};
+    case kDuration:
+      return {{"type", "string"}, {"pattern", time("[0-9]+(:[0-9]+){1,2}")}};
+    case kMinutes:
+      return {{"type", "string"}, {"pattern", time("[0-9]+(:[0-9]+){0,2}")}};
+    case kCount:
+      return {{"type", "integer"}, {"minimum", 0}, {"maximum", 1'000'000'000}};
+    case kFlag:
+      return {{"type", "boolean"}};
+    case kText:
+      return {{"type", "string"}, {"minLength", 1}};
+    case kTexts:
+      return {{"type", "array"}, {"items", {{"type", "string"}}}, {"uniqueItems", true}};
+    case kMemory:
+      return {{"type", "string"}, {"pattern", "^[0-9]{1,9}(MB|GB)$"}};
+    case kPorts:
+      return {{"type", "string"}, {"pattern", "^[0-9]{4,5}-[0-9]{4,5}$"}};
+    case kVersion:
+      return {{"type", "string"}, {"pattern", "^[0-9]{1,3}(\\.[0-9]{1,2})?$"}};
   }
   return {};
 }
@@ -188,7 +208,8 @@ void add_members(Schema& object, const std::string& path) {
 }
 
 std::string policy_schema() {
-  Schema schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "A policy of pounce"}, {"type", "object"}};
+  Schema schema = {
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "A policy of pounce"}, {"type", "object"}};
   add_members(schema, "");
   return schema.dump(2) + "\n";
 }

@@ -1,5 +1,5 @@
-// Which seeds a run of a fuzzer draws: POUNCE_FUZZ_SEEDS of them, from POUNCE_FUZZ_FIRST (1) on; with POUNCE_FUZZ_SEED only that
-// one. Thread: any.
+// Which seeds a run of a fuzzer draws: POUNCE_FUZZ_SEEDS of them, from POUNCE_FUZZ_FIRST (1) on; with POUNCE_FUZZ_SEED
+// only that one. Thread: any.
 #pragma once
 
 #include <cstdint>

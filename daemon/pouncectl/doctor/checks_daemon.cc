@@ -1,12 +1,13 @@
 // The doctor about the daemon, and the address at which workers look for it.
 
 #include <arpa/inet.h>
-#include <cerrno>
-#include <cstring>
-#include <memory>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
 
 #include "base/network.h"
 #include "base/unique_fd.h"
@@ -86,7 +87,8 @@ Finding check_address(const Facts& facts) {
   if (const Place handshake = place_of(fact(facts, "handshake")); !handshake.host.empty()) {
     const std::string trouble = try_address(handshake, ::connect);
     if (!trouble.empty())
-      return wrong("the daemon's handshake endpoint at " + handshake.host + ":" + handshake.port + " cannot be reached: " + trouble,
+      return wrong("the daemon's handshake endpoint at " + handshake.host + ":" + handshake.port +
+                       " cannot be reached: " + trouble,
                    "Open the firewall for it, or set advertise_address in the configuration");
     return reached(handshake, facts);
   }

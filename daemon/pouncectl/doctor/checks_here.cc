@@ -1,5 +1,10 @@
 // The doctor about this machine: programs, Python, folders, clock.
 
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -8,10 +13,6 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/timex.h>
-#include <unistd.h>
 
 #include "base/file_io.h"
 #include "pounce/error.h"
@@ -37,7 +38,7 @@ constexpr std::ptrdiff_t kManyFolders = 10;  // a user of several machines has a
 bool on_network(const fs::path& path) {
   constexpr std::array<unsigned long, 5> kNetwork{0x6969, 0x517B, 0xFF534D42, 0xFE534D42,
                                                   0x0BD00BD0};  // NFS, SMB, CIFS, SMB2, Lustre
-  struct statfs facts {};
+  struct statfs facts{};
   if (::statfs(path.c_str(), &facts) != 0) return false;
   return std::ranges::find(kNetwork, static_cast<unsigned long>(facts.f_type)) != kNetwork.end();
 }
@@ -45,7 +46,7 @@ bool on_network(const fs::path& path) {
 std::ptrdiff_t words_in(const std::string& text) { return std::ranges::count(text, ' '); }  // a space follows each word
 
 std::uint64_t free_mib(const fs::path& path) {
-  struct statfs facts {};
+  struct statfs facts{};
   if (::statfs(path.c_str(), &facts) != 0) return 0;
   return static_cast<std::uint64_t>(facts.f_bavail) * static_cast<std::uint64_t>(facts.f_bsize) / (1024 * 1024);
 }
@@ -65,8 +66,8 @@ Finding check_programs(const Facts&) {
   }
   const fs::path helper = slurm::find_helper(own_folder());
   const bool slurm = ::access(helper.c_str(), X_OK) == 0, beside = helper.parent_path() == own_folder();
-  return fine("pouncectl, " + found + (slurm ? "pounce-slurm: " : "no pounce-slurm: ") + kVersion + ", in " + own_folder() +
-                  (slurm && !beside ? "; pounce-slurm in " + helper.parent_path().string() : ""),
+  return fine("pouncectl, " + found + (slurm ? "pounce-slurm: " : "no pounce-slurm: ") + kVersion + ", in " +
+                  own_folder() + (slurm && !beside ? "; pounce-slurm in " + helper.parent_path().string() : ""),
               {{"pounce_slurm", slurm ? "there" : ""}});
 }
 
@@ -116,7 +117,8 @@ Finding check_policy(const Facts& facts) {
   if (path.empty()) return fine("no policy file: the classes are Slurm's QoS");
   const auto policy = read_trusted_policy(path);
   if (!policy) return wrong(policy.error().text, std::string(policy.error().advice()));
-  return fine(path + ", " + std::to_string(policy->classes.size()) + (policy->classes.size() == 1 ? " class" : " classes"));
+  return fine(path + ", " + std::to_string(policy->classes.size()) +
+              (policy->classes.size() == 1 ? " class" : " classes"));
 }
 
 Finding check_state_folder(const Facts& facts) {
@@ -142,9 +144,10 @@ Finding check_old_folders(const Facts& facts) {
   if (fact(facts, "state_folder").empty()) return note("not known while the configuration is wrong");
   const std::string elsewhere = fact(facts, "folders_elsewhere"), open = fact(facts, "folders_open");
   const auto gone = words_in(fact(facts, "folders_gone"));
-  const std::string text = std::to_string(gone) + " of daemons that are gone (a day later the next pounced that starts here removes them), " +
-                           std::to_string(words_in(elsewhere)) + " of other machines, " + std::to_string(words_in(open)) +
-                           " with leases whose end nobody has seen";
+  const std::string text = std::to_string(gone) +
+                           " of daemons that are gone (a day later the next pounced that starts here removes them), " +
+                           std::to_string(words_in(elsewhere)) + " of other machines, " +
+                           std::to_string(words_in(open)) + " with leases whose end nobody has seen";
   if (gone + words_in(elsewhere) + words_in(open) == 0) return fine("none of other daemons");
   if (words_in(elsewhere) + words_in(open) < kManyFolders) return fine(text);
   Finding finding = note(text);
@@ -158,7 +161,7 @@ Finding check_runtime_folder(const Facts& facts) {
   const fs::path folder = fact(facts, "runtime_folder");
   if (folder.empty()) return note("not known while the configuration is wrong");
   const fs::path there = nearest_existing(folder);
-  struct stat is {};
+  struct stat is{};
   const fs::path own = folder.parent_path();  // only this user's; /tmp above it is shared
   if (::lstat(own.c_str(), &is) == 0 && (!S_ISDIR(is.st_mode) || is.st_uid != ::geteuid()))
     return wrong(own.string() + " is not a folder of yours",
@@ -183,7 +186,7 @@ Finding check_clock(const Facts& facts) {
   if (written.trouble.empty() && std::abs(apart) > kClockSlack_s)
     return wrong("this clock and the file server's differ by " + std::to_string(static_cast<long>(apart)) + " s",
                  "Ask the admin to set this machine's clock (chronyd or ntpd).");
-  struct timex kernel {};
+  struct timex kernel{};
   if (::adjtimex(&kernel) == TIME_ERROR)
     return note("the kernel does not say that this clock is kept right (chronyd or ntpd)");
   return fine("kept right");

@@ -1,10 +1,12 @@
-// The doctor about Slurm and munge. Where there is no Slurm the checks say so: that is a way to use pounce, not a fault.
+// The doctor about Slurm and munge. Where there is no Slurm the checks say so: that is a way to use pounce, not a
+// fault.
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <fstream>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "identity/proof.h"
@@ -111,8 +113,10 @@ Finding check_classes(const Facts& facts) {
     return wrong("no class is open to you (uid " + user + "); there are " + classes,
                  "Ask the admin for an account: sacctmgr add user NAME account=ACCOUNT qos=CLASSES");
   if (classes.empty())
-    return note("this Slurm has no slurmdbd: no classes (leave class_ unset) and nobody's limits are enforced; a job that Slurm "
-                "forgot cannot be looked up, and `pouncectl usage` knows your own leases only");
+    return note(
+        "this Slurm has no slurmdbd: no classes (leave class_ unset) and nobody's limits are enforced; a job that "
+        "Slurm "
+        "forgot cannot be looked up, and `pouncectl usage` knows your own leases only");
   const std::string default_class = fact(facts, "default_class");
   return fine(classes + (default_class.empty() ? "" : " (" + default_class + " where none is named)"));
 }

@@ -3,11 +3,12 @@
 #include "pouncectl/doctor/doctor.h"
 
 #include <fcntl.h>
-#include <iostream>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/process.h"
@@ -106,7 +107,8 @@ void print(const Check& check, const Finding& finding) {
   std::string name(check.name);
   name.resize(14, ' ');
   if (watched()) std::cout << "\r\033[K";  // overwrites the progress line
-  std::cout << coloured(kColours[health], word, STDOUT_FILENO) << "  " << name << "  " << printable(finding.text) << '\n';
+  std::cout << coloured(kColours[health], word, STDOUT_FILENO) << "  " << name << "  " << printable(finding.text)
+            << '\n';
   if (!finding.fix.empty()) std::cout << "       fix:            " << printable(finding.fix) << '\n';
 }
 

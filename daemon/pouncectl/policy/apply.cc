@@ -44,7 +44,8 @@ PolicyRecord record_of(const PolicyOptions& options, const QosFacts& facts, cons
 }
 
 Error denied(const QosFacts& facts) {
-  return {ErrorCode::kRejected, "only an Administrator of Slurm may change QoS, and " + facts.user + " is none",
+  return {ErrorCode::kRejected,
+          "only an Administrator of Slurm may change QoS, and " + facts.user + " is none",
           "Run it as root, or ask the admin for the right: sacctmgr modify user " + facts.user +
               " set adminlevel=Administrator",
           {}};
@@ -93,8 +94,10 @@ int change(const PolicyOptions& options, const QosFacts& facts, const PolicyRepo
 }
 
 Error no_database() {
-  return {ErrorCode::kBadRequest, "this Slurm has no slurmdbd, so it has no QoS to change",
-          "Set up slurmdbd; `pouncectl policy plan` lists what Slurm does not enforce until then.", {}};
+  return {ErrorCode::kBadRequest,
+          "this Slurm has no slurmdbd, so it has no QoS to change",
+          "Set up slurmdbd; `pouncectl policy plan` lists what Slurm does not enforce until then.",
+          {}};
 }
 
 // The QoS that the apply changed, as they were. QoS that it created stay: jobs may use them.
@@ -133,8 +136,10 @@ int policy_rollback(const PolicyOptions& options, bool json) {
   if (!records) return report(records.error(), json);
   const PolicyRecord* last = to_undo(*records);
   if (last == nullptr)
-    return report({ErrorCode::kBadRequest, "there is nothing to roll back: " + options.state + " has no apply left",
-                   "Name the folder that apply used: --state FOLDER.", {}},
+    return report({ErrorCode::kBadRequest,
+                   "there is nothing to roll back: " + options.state + " has no apply left",
+                   "Name the folder that apply used: --state FOLDER.",
+                   {}},
                   json);
   const auto facts = ask_slurm(slurm::ReadQos{});
   if (!facts) return report(facts.error(), json);

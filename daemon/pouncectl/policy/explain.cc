@@ -1,5 +1,9 @@
-// pouncectl policy explain: what becomes of a request under a policy. The cluster is not looked at: of several GPU types
-// the first that fits is shown, and every class is taken to be open. With --here it is looked at, as pounced does.
+// pouncectl policy explain: what becomes of a request under a policy. The cluster is not looked at: of several GPU
+// types the first that fits is shown, and every class is taken to be open. With --here it is looked at, as pounced
+// does.
+
+#include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +12,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <pwd.h>
-#include <unistd.h>
 #include <utility>
 
 #include "base/durations.h"
@@ -33,7 +35,7 @@ using policy::mib_from;
 // Returns false for a value of the wrong type.
 using Take = std::function<bool(const json&, Resources&)>;
 
-Take count(std::uint32_t Resources::*field) {
+Take count(std::uint32_t Resources::* field) {
   return [field](const json& value, Resources& resources) {
     if (!value.is_number_unsigned() || !std::in_range<std::uint32_t>(value.get<std::uint64_t>())) return false;
     resources.*field = value.get<std::uint32_t>();
@@ -41,7 +43,7 @@ Take count(std::uint32_t Resources::*field) {
   };
 }
 
-Take text(std::string Resources::*field) {
+Take text(std::string Resources::* field) {
   return [field](const json& value, Resources& resources) {
     if (value.is_string()) resources.*field = value.get<std::string>();
     if (!value.is_array()) return value.is_string();
@@ -63,7 +65,7 @@ std::string bound(const json& value) {
   return written;
 }
 
-Take memory(std::uint64_t Resources::*field) {
+Take memory(std::uint64_t Resources::* field) {
   return [field](const json& value, Resources& resources) {
     const auto mib = mib_from(bound(value));
     resources.*field = mib.value_or(0);
@@ -86,7 +88,8 @@ bool take_time(const json& value, Resources& resources) {
 
 bool take_slurm(const json& value, Resources& resources) {
   if (!value.is_object()) return false;
-  for (const auto& [name, one] : value.items()) resources.slurm[name] = one.is_string() ? one.get<std::string>() : one.dump();
+  for (const auto& [name, one] : value.items())
+    resources.slurm[name] = one.is_string() ? one.get<std::string>() : one.dump();
   return true;
 }
 
@@ -110,7 +113,8 @@ const std::map<std::string, Take>& words() {
 Result<Resources> request_from(const std::string& text) {
   const auto document = json::parse(text, nullptr, false);
   if (!document.is_object())
-    return failure(ErrorCode::kBadRequest, "the request is no JSON object", "Write it as {\"gpus\": 1, \"time\": \"20min\"}.");
+    return failure(ErrorCode::kBadRequest, "the request is no JSON object",
+                   "Write it as {\"gpus\": 1, \"time\": \"20min\"}.");
   Resources resources;
   for (const auto& [name, value] : document.items()) {
     std::vector<std::string> names;
@@ -139,7 +143,10 @@ struct Explained {
 policy::Who this_user() {
   const passwd* entry = ::getpwuid(::geteuid());
   const char* home = std::getenv("HOME");
-  return {home != nullptr ? home : entry != nullptr ? entry->pw_dir : "", entry != nullptr ? entry->pw_name : std::to_string(::geteuid())};
+  return {home != nullptr    ? home
+          : entry != nullptr ? entry->pw_dir
+                             : "",
+          entry != nullptr ? entry->pw_name : std::to_string(::geteuid())};
 }
 
 // The configuration that a pounced on this machine would use.
@@ -158,9 +165,12 @@ SiteHere site_here() {
 Result<policy::Choice> open_here(policy::Choice choice, const ClusterFacts& facts) {
   const auto names = [](const ClassLimits& one) { return one.name; };
   const auto& classes = facts.classes;
-  if (choice.qos.empty() || classes.empty() || std::ranges::find(classes, choice.qos, &ClassLimits::name) != classes.end()) return choice;
+  if (choice.qos.empty() || classes.empty() ||
+      std::ranges::find(classes, choice.qos, &ClassLimits::name) != classes.end())
+    return choice;
   const std::string& name = choice.resources.class_name.empty() ? choice.qos : choice.resources.class_name;
-  return failure(ErrorCode::kUnknownClass, "there is no class '" + name + "' that is open to you; the classes are " + joined(classes, ", ", names));
+  return failure(ErrorCode::kUnknownClass, "there is no class '" + name + "' that is open to you; the classes are " +
+                                               joined(classes, ", ", names));
 }
 
 // What pounced would decide now. The requesting user runs the policy's prologue, so only a trusted file is read.
@@ -186,10 +196,13 @@ Result<Explained> explained(const PolicyOptions& options) {
   const SiteHere site = options.file.empty() ? site_here() : SiteHere{options.file};
   const std::string& file = site.policy;
   if (options.here && site.local)
-    return failure(ErrorCode::kNoSlurm, "work runs on this machine, and there is no Slurm to ask", "Ask on a machine with Slurm.");
+    return failure(ErrorCode::kNoSlurm, "work runs on this machine, and there is no Slurm to ask",
+                   "Ask on a machine with Slurm.");
   if (file.empty() && !options.here)
     return failure(ErrorCode::kBadRequest, "this site has no policy file", "Name one: pouncectl policy explain FILE.");
-  const auto policy = file.empty() ? Result<policy::Policy>() : options.here ? read_trusted_policy(file) : read_policy_file(file);
+  const auto policy = file.empty()   ? Result<policy::Policy>()
+                      : options.here ? read_trusted_policy(file)
+                                     : read_policy_file(file);
   if (!policy) return failure(policy.error());
   auto choice = options.here ? chosen_now(*policy, *request) : policy::choose(*policy, *request, {});
   if (!choice) return failure(choice.error());
@@ -208,10 +221,16 @@ int policy_explain(const PolicyOptions& options, bool json) {
   const policy::Choice* choice = &found->choice;
   const Resources& resources = choice->resources;
   if (json) {
-    print_json({{"class", resources.class_name}, {"qos", choice->qos}, {"partition", choice->partition},
-                {"account", resources.account}, {"gpu_type", resources.gpu_type}, {"why", choice->why},
-                {"time_min", resources.time.count()}, {"prologue", found->prologue},
-                {"interpreter", found->interpreter}, {"container", found->container}});
+    print_json({{"class", resources.class_name},
+                {"qos", choice->qos},
+                {"partition", choice->partition},
+                {"account", resources.account},
+                {"gpu_type", resources.gpu_type},
+                {"why", choice->why},
+                {"time_min", resources.time.count()},
+                {"prologue", found->prologue},
+                {"interpreter", found->interpreter},
+                {"container", found->container}});
     return kOk;
   }
   print_line("class      " + or_word(resources.class_name, "Slurm's default"));

@@ -31,7 +31,9 @@ std::string without_database(const PolicyReport& report) {
   if (report.not_enforced.empty()) return text;
   text += "Slurm does not enforce here:\n";
   for (const std::string& line : report.not_enforced) text += "  " + printable(line) + "\n";
-  return text + "Where pounced reads this policy it refuses what is over walltime and gpus_per_user, and ends jobs at the walltime; the other rules nobody enforces.\n";
+  return text +
+         "Where pounced reads this policy it refuses what is over walltime and gpus_per_user, and ends jobs at the "
+         "walltime; the other rules nobody enforces.\n";
 }
 
 json as_json(const std::vector<policy::RuleChange>& changes, const char* now, const char* then) {
@@ -51,8 +53,10 @@ std::string report_text(const PolicyReport& report) {
   if (!report.drift.empty())
     text += "Changed by others since the last apply (" + printable(report.last_apply) + "):\n" +
             table(report.drift, "APPLIED", "NOW") + "\n";
-  if (!report.plan.left.empty()) text += "note: left as they are, not in the file: " + printable(joined(report.plan.left)) + "\n";
-  if (report.plan.changes.empty()) return text + "Nothing to do: the QoS of cluster " + printable(report.cluster) + " are so.\n";
+  if (!report.plan.left.empty())
+    text += "note: left as they are, not in the file: " + printable(joined(report.plan.left)) + "\n";
+  if (report.plan.changes.empty())
+    return text + "Nothing to do: the QoS of cluster " + printable(report.cluster) + " are so.\n";
   return text + table(report.plan.changes, "NOW", "THEN");
 }
 
@@ -89,7 +93,8 @@ Result<policy::Policy> policy_in(const std::string& path, const std::string& tex
 Result<policy::Policy> read_policy_file(const std::string& path) {
   const auto text = read_whole(path, policy::kMostPolicyBytes);
   if (text) return policy_in(path, *text);
-  return failure(ErrorCode::kBadRequest, path + " cannot be read, or is longer than " + std::to_string(policy::kMostPolicyBytes) + " bytes",
+  return failure(ErrorCode::kBadRequest,
+                 path + " cannot be read, or is longer than " + std::to_string(policy::kMostPolicyBytes) + " bytes",
                  "Name a policy file that is there.");
 }
 
@@ -102,9 +107,8 @@ Result<policy::Policy> read_trusted_policy(const std::string& path) {
 std::vector<policy::RuleChange> drift_of(const PolicyRecord& last, const std::vector<Qos>& now,
                                          const std::vector<Qos>& wanted) {
   std::vector<policy::RuleChange> drift = policy::plan(last.after, now).changes;
-  std::erase_if(drift, [&](const auto& change) {
-    return std::ranges::find(wanted, change.qos, &Qos::name) == wanted.end();
-  });
+  std::erase_if(drift,
+                [&](const auto& change) { return std::ranges::find(wanted, change.qos, &Qos::name) == wanted.end(); });
   return drift;
 }
 
@@ -135,8 +139,8 @@ int policy_check(const PolicyOptions& options, bool json) {
     print_json({{"classes", names}});
     return kOk;
   }
-  print_line(options.file + " is a policy with " + std::to_string(names.size()) + (names.size() == 1 ? " class" : " classes") +
-             (names.empty() ? "" : ": ") + joined(names));
+  print_line(options.file + " is a policy with " + std::to_string(names.size()) +
+             (names.size() == 1 ? " class" : " classes") + (names.empty() ? "" : ": ") + joined(names));
   return kOk;
 }
 
@@ -158,8 +162,10 @@ int policy_export(bool json) {
   const auto facts = ask_slurm(slurm::ReadQos{});
   if (!facts) return report(facts.error(), json);
   if (!facts->has_database)
-    return report({ErrorCode::kBadRequest, "this Slurm has no slurmdbd, so it has no QoS to write down",
-                   "Write the policy by hand: docs/policy.md.", {}},
+    return report({ErrorCode::kBadRequest,
+                   "this Slurm has no slurmdbd, so it has no QoS to write down",
+                   "Write the policy by hand: docs/policy.md.",
+                   {}},
                   json);
   std::cout << policy::policy_text(facts->qos);
   return kOk;

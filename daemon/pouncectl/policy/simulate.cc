@@ -16,19 +16,26 @@ namespace pounce::ctl {
 
 Result<policy_simulator::Site> site_of(const policy::Policy& policy, const SimulateOptions& options) {
   if (policy.classes.empty())
-    return failure(ErrorCode::kBadRequest, options.file + " has no classes to simulate", "Add classes: docs/policy.md has the keys.");
+    return failure(ErrorCode::kBadRequest, options.file + " has no classes to simulate",
+                   "Add classes: docs/policy.md has the keys.");
   policy_simulator::Site site;
   site.users = options.users;
   site.hours = std::chrono::hours(options.hours);
   site.seed = options.seed;
   site.nodes = options.nodes;
   site.gpus_per_node = options.gpus;
-  site.idle_release = policy.leasing.idle_release.value_or(std::chrono::duration_cast<std::chrono::seconds>(site.idle_release));
+  site.idle_release =
+      policy.leasing.idle_release.value_or(std::chrono::duration_cast<std::chrono::seconds>(site.idle_release));
   site.keep_warm = policy.leasing.keep_warm.value_or(std::chrono::duration_cast<std::chrono::seconds>(site.keep_warm));
   site.starts_per_hour = policy.leasing.starts_per_hour.value_or(0);
   for (const policy::Class& one : policy.classes) {
-    policy_simulator::ClassRule rule{one.name, one.qos.walltime.value_or(std::chrono::minutes(24 * 60)), one.qos.running_jobs_per_user, {}, one.qos.priority};
-    if (one.qos.gpus_per_user) rule.gpus_per_user = static_cast<std::uint32_t>(std::min<std::uint64_t>(*one.qos.gpus_per_user, 1'000'000));
+    policy_simulator::ClassRule rule{one.name,
+                                     one.qos.walltime.value_or(std::chrono::minutes(24 * 60)),
+                                     one.qos.running_jobs_per_user,
+                                     {},
+                                     one.qos.priority};
+    if (one.qos.gpus_per_user)
+      rule.gpus_per_user = static_cast<std::uint32_t>(std::min<std::uint64_t>(*one.qos.gpus_per_user, 1'000'000));
     site.classes.push_back(std::move(rule));
   }
   return site;
@@ -68,14 +75,19 @@ std::string time_words(std::chrono::seconds time) {
 }
 
 std::string text_of(const policy_simulator::Day& day) {
-  std::vector<Cells> rows = {{"CLASS", "CALLS", "LEASES", "WAIT (MEDIAN)", "WAIT (95 %)", "BOUND BY JOBS", "BOUND BY GPUS", "LOST"}};
+  std::vector<Cells> rows = {
+      {"CLASS", "CALLS", "LEASES", "WAIT (MEDIAN)", "WAIT (95 %)", "BOUND BY JOBS", "BOUND BY GPUS", "LOST"}};
   for (const auto& [name, one] : day.classes)
-    rows.push_back({name, std::to_string(one.calls), std::to_string(one.leases), time_words(one.median_wait), time_words(one.wait_95),
-                    std::to_string(one.bound_by_jobs), std::to_string(one.bound_by_gpus), std::to_string(one.lost)});
+    rows.push_back({name, std::to_string(one.calls), std::to_string(one.leases), time_words(one.median_wait),
+                    time_words(one.wait_95), std::to_string(one.bound_by_jobs), std::to_string(one.bound_by_gpus),
+                    std::to_string(one.lost)});
   char busy[160] = "GPUs: none was leased\n";
   if (day.gpu_hours_leased > 0)
-    std::snprintf(busy, sizeof busy, "GPUs: busy %.0f %% of the %.0f h for which they were leased; %llu idle leases were given back for others\n",
-                  100 * day.gpu_hours_busy / day.gpu_hours_leased, day.gpu_hours_leased, static_cast<unsigned long long>(day.reclaimed_for_others));
+    std::snprintf(
+        busy, sizeof busy,
+        "GPUs: busy %.0f %% of the %.0f h for which they were leased; %llu idle leases were given back for others\n",
+        100 * day.gpu_hours_busy / day.gpu_hours_leased, day.gpu_hours_leased,
+        static_cast<unsigned long long>(day.reclaimed_for_others));
   return columns(rows) + busy;
 }
 

@@ -2,12 +2,13 @@
 
 #include "pounced/detached/detached_folder.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "pounced/storage/file.h"
 
@@ -37,7 +38,8 @@ void CheckpointFolder::remove_older(std::chrono::seconds whole, std::chrono::sec
     std::error_code gone;
     const auto age = now - entry.last_write_time(gone);
     const fs::path kind = entry.path().extension();
-    if (!gone && ((kind == kWhole && age > whole) || (kind == kUnfinished && age > unfinished))) fs::remove(entry.path(), gone);
+    if (!gone && ((kind == kWhole && age > whole) || (kind == kUnfinished && age > unfinished)))
+      fs::remove(entry.path(), gone);
   }
 }
 
@@ -50,7 +52,7 @@ constexpr std::size_t kNameLength = 64, kDigestLength = 64;
 constexpr char kOutcome[] = ".outcome", kRecord[] = "/record";
 
 bool private_folder(const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() &&
          (facts.st_mode & 077) == 0;
 }

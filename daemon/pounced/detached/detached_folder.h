@@ -20,7 +20,7 @@ class CheckpointFolder {
  public:
   explicit CheckpointFolder(std::string path) : path_(std::move(path)) {}
 
-  void remove(const TaskId& task) const;           // of a task with a name
+  void remove(const TaskId& task) const;               // of a task with a name
   void remove_all_of(const SessionId& session) const;  // its client will not run its tasks again
   // Removes checkpoints of tasks that no client follows any more, and unfinished files of workers that died while
   // writing.
@@ -30,10 +30,10 @@ class CheckpointFolder {
   const std::string path_;
 };
 
-// The results folder of one user and cluster: a folder for each detached task, called as the task is. In it lie `record`
-// (ours), `<task>.call` and `<task>.log` (made by the kernel), `<digest>.outcome` (made by the worker). All of it is
-// 0600 in 0700. The kernel prepares it as `.<task>`; a rename claims the name, so that two pounceds never give one name
-// twice. Nothing here opens a call or an outcome.
+// The results folder of one user and cluster: a folder for each detached task, called as the task is. In it lie
+// `record` (ours), `<task>.call` and `<task>.log` (made by the kernel), `<digest>.outcome` (made by the worker). All of
+// it is 0600 in 0700. The kernel prepares it as `.<task>`; a rename claims the name, so that two pounceds never give
+// one name twice. Nothing here opens a call or an outcome.
 
 struct KeptOutcome {
   std::string digest;

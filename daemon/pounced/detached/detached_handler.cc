@@ -33,10 +33,12 @@ void DetachedTasks::hear(Peer& client, const protocol::SubmitDetached& message) 
     return answer(client, message.question, {said->row});  // a repeat: our answer was lost with its connection
   // Also if the folder of the live task was removed: two live tasks of one name could not be told apart.
   if (find(message.name) != nullptr)
-    return answer(client, message.question, {}, {ErrorCode::kNameTaken, "a task has the name " + message.name + " already", {}, {}});
+    return answer(client, message.question, {},
+                  {ErrorCode::kNameTaken, "a task has the name " + message.name + " already", {}, {}});
   // The task's session would take the place of another client's session or task.
   if (const SessionId session = session_of(message.task); live_.contains(session) || state_.clients.contains(session))
-    return answer(client, message.question, {}, {ErrorCode::kBadRequest, "this id is in use: " + message.task.hex(), {}, {}});
+    return answer(client, message.question, {},
+                  {ErrorCode::kBadRequest, "this id is in use: " + message.task.hex(), {}, {}});
   protocol::DetachedRecord record;
   record.instance = setup_.instance;
   record.row.name = message.name;
@@ -45,7 +47,8 @@ void DetachedTasks::hear(Peer& client, const protocol::SubmitDetached& message) 
   record.opened = known->second.opened;
   record.resources = message.resources;
   record.retries = message.retries;
-  if (const auto claimed = folder_.claim(record); !claimed) return answer(client, message.question, {}, claimed.error());
+  if (const auto claimed = folder_.claim(record); !claimed)
+    return answer(client, message.question, {}, claimed.error());
   spdlog::info("detached task {} of session={}", message.name, client.session.hex());
   answer(client, message.question, {record.row});
   begin(live_.insert_or_assign(session_of(message.task), Live{std::move(record)}).first->second);
@@ -72,8 +75,10 @@ void DetachedTasks::hear(Peer& client, const protocol::CancelDetached& message) 
   if (!record) return answer(client, message.question, {}, no_such_name(message.name, folder_.records()));
   if (record->row.state != "done")
     return answer(client, message.question, {},
-                  {ErrorCode::kBadRequest, message.name + " is looked after by this user's pounce on " + record->opened.host,
-                   "End it there.", {}});
+                  {ErrorCode::kBadRequest,
+                   message.name + " is looked after by this user's pounce on " + record->opened.host,
+                   "End it there.",
+                   {}});
   if (message.forget) {
     folder_.remove(message.name);
     checkpoints_.remove(record->row.task);
@@ -84,13 +89,17 @@ void DetachedTasks::hear(Peer& client, const protocol::CancelDetached& message) 
 }
 
 void DetachedTasks::hear(Peer& worker, const protocol::DetachedEnded& message) {
-  const auto found = std::ranges::find(live_, message.task, [](const auto& entry) { return entry.second.record.row.task; });
+  const auto found =
+      std::ranges::find(live_, message.task, [](const auto& entry) { return entry.second.record.row.task; });
   if (found == live_.end()) return;  // a repeated message
   Live& live = found->second;
   const DetachedRow& row = live.record.row;
-  if (row.state != "running" || row.relayed || row.lease != worker.lease || message.worker != live.record.worker || message.epoch != live.record.epoch) return;
+  if (row.state != "running" || row.relayed || row.lease != worker.lease || message.worker != live.record.worker ||
+      message.epoch != live.record.epoch)
+    return;
   // A relay that comes later could not tell several workers apart.
-  if (message.error.code == ErrorCode::kNotShared && live.record.resources.workers <= 1) return relay(live, message.error);
+  if (message.error.code == ErrorCode::kNotShared && live.record.resources.workers <= 1)
+    return relay(live, message.error);
   DetachedRow end;
   end.ok = message.ok;
   end.error = message.error;

@@ -8,7 +8,9 @@
 namespace pounce::daemon {
 namespace {
 
-std::chrono::seconds whole(std::chrono::milliseconds time) { return std::chrono::duration_cast<std::chrono::seconds>(time); }
+std::chrono::seconds whole(std::chrono::milliseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time);
+}
 
 }  // namespace
 
@@ -31,7 +33,8 @@ void DetachedTasks::relay(Live& live, const Error& why) {
 void DetachedTasks::hear(Peer& client, const protocol::RelayDetached& message) {
   Live* live = find(message.name);
   if (live == nullptr || !live->record.row.relayed)
-    return answer(client, message.question, {}, {ErrorCode::kNoSuchName, message.name + " is not relayed any more", {}, {}});
+    return answer(client, message.question, {},
+                  {ErrorCode::kNoSuchName, message.name + " is not relayed any more", {}, {}});
   if (!message.digest.empty() || !message.error.empty()) {
     protocol::DetachedRow end;
     end.ok = message.ok;
@@ -42,14 +45,16 @@ void DetachedTasks::hear(Peer& client, const protocol::RelayDetached& message) {
     return answer(client, message.question, {row});
   }
   if (relay_last_seen(*live) + setup_.relay_silence > Clock::now())
-    return answer(client, message.question, {}, {ErrorCode::kNameTaken, "another notebook fetches " + message.name, {}, {}});
+    return answer(client, message.question, {},
+                  {ErrorCode::kNameTaken, "another notebook fetches " + message.name, {}, {}});
   live->relay_claimed = Clock::now();
   answer(client, message.question, {live->record.row});
 }
 
 void DetachedTasks::hear(Peer& relay, const protocol::OpenSession&) {
   if (!relays(relay.session))
-    control_.send(relay, protocol::Refused{Error{ErrorCode::kNoSuchName, "this session's task is not relayed", {}, {}}});
+    control_.send(relay,
+                  protocol::Refused{Error{ErrorCode::kNoSuchName, "this session's task is not relayed", {}, {}}});
 }
 
 // The lease keeps its resources whatever the relay demands. SessionOpened follows, because only now can the relay use

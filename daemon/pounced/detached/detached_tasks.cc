@@ -1,12 +1,12 @@
 // A detached task's life: submitted, granted a worker, run, lost or ended.
 #include "pounced/detached/detached_tasks.h"
-#include "pounced/leases/status_document.h"
 
 #include <algorithm>
 #include <ctime>
 
 #include "base/log.h"
 #include "messages/sentence.h"
+#include "pounced/leases/status_document.h"
 
 namespace pounce::daemon {
 namespace {
@@ -155,7 +155,7 @@ void DetachedTasks::run(Live& live) {
   if (worker == nullptr) return;  // the worker comes back and is granted again
   spdlog::info("detached task {} lease={}", row.name, row.lease.hex());
   control_.send(*worker, protocol::RunDetached{row.lease, index, live.record.epoch, session_of(row.task), row.task,
-                                         folder_.of(row.name)});
+                                               folder_.of(row.name)});
 }
 
 bool DetachedTasks::act(Live& live, const lease::TellStatus& order) {
@@ -176,7 +176,9 @@ bool DetachedTasks::act(Live& live, const lease::TellWorkerDown& order) {
   if (record.row.state != "running" || record.row.lease != order.lease || record.worker != order.worker ||
       record.epoch != order.epoch)
     return true;
-  if (const auto key = order.error.context.find("key"); key != order.error.context.end() && !same_key(record.key, key->second)) return true;
+  if (const auto key = order.error.context.find("key");
+      key != order.error.context.end() && !same_key(record.key, key->second))
+    return true;
   if (may_have_started(order.error, record.row.task))
     lost(live, order.error);
   else
@@ -235,7 +237,8 @@ void DetachedTasks::finish(Live& live, const DetachedRow& end) {
   if (!save(live.record)) folder_.keep(live.record);
   folder_.drop_call(row);
   if (row.ok) checkpoints_.remove(row.task);
-  spdlog::info("detached task {} ended: {}", row.name, row.digest.empty() ? messages::text(row.error) : "its outcome is kept");
+  spdlog::info("detached task {} ended: {}", row.name,
+               row.digest.empty() ? messages::text(row.error) : "its outcome is kept");
   publish(row);
   const SessionId session = session_of(row.task);
   state_.clients.erase(session);

@@ -29,12 +29,19 @@ struct DetachedSetup {
 
 class DetachedTasks {
  public:
-  DetachedTasks(DetachedSetup setup, transport::EventLoop& loop, DaemonState& state, CoreDriver& driver, ControlChannel& control)
-      : setup_(std::move(setup)), loop_(loop), state_(state), driver_(driver), control_(control), folder_(setup_.folder), checkpoints_(setup_.checkpoints) {}
+  DetachedTasks(DetachedSetup setup, transport::EventLoop& loop, DaemonState& state, CoreDriver& driver,
+                ControlChannel& control)
+      : setup_(std::move(setup)),
+        loop_(loop),
+        state_(state),
+        driver_(driver),
+        control_(control),
+        folder_(setup_.folder),
+        checkpoints_(setup_.checkpoints) {}
   ~DetachedTasks() { loop_.unwatch(timer_); }
 
-  void restore();                              // unfinished tasks of earlier processes; call after JournalRead
-  bool take(const lease::Action& action);      // true: it was for a detached task and is carried out
+  void restore();                          // unfinished tasks of earlier processes; call after JournalRead
+  bool take(const lease::Action& action);  // true: it was for a detached task and is carried out
 
   void hear(Peer& client, const protocol::SubmitDetached& message);
   void hear(Peer& client, const protocol::DetachedAsk& message);
@@ -57,8 +64,8 @@ class DetachedTasks {
   struct Live {  // a task that has not ended
     protocol::DetachedRecord record;
     std::map<WorkerIndex, lease::WorkerLink> links{};  // of the workers that know its session
-    TimePoint relay_claimed{}, last_use{};           // only while it is relayed
-    std::optional<lease::GrantWorker> put_off{};     // a grant whose record could not be written yet
+    TimePoint relay_claimed{}, last_use{};             // only while it is relayed
+    std::optional<lease::GrantWorker> put_off{};       // a grant whose record could not be written yet
   };
 
   // The lease core's orders for these sessions.

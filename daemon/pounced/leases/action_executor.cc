@@ -56,8 +56,11 @@ void ActionExecutor::act(const lease::RecordIntent& order) {
   spdlog::info("lease={} {} session={}", order.record.lease.hex(), word(order.record.kind), order.record.session.hex());
   if (written) return;
   spdlog::error("lease={} cannot be journalled: {}", order.record.lease.hex(), written.error().text);
-  not_journalled_.emplace(order.record.lease, Error{ErrorCode::kDaemonUnavailable, "pounced cannot ask for a job: " + written.error().text,
-                                                    "Make room for " + context_.folders.journal() + ", then submit again.", {}});
+  not_journalled_.emplace(order.record.lease,
+                          Error{ErrorCode::kDaemonUnavailable,
+                                "pounced cannot ask for a job: " + written.error().text,
+                                "Make room for " + context_.folders.journal() + ", then submit again.",
+                                {}});
 }
 
 void ActionExecutor::act(const lease::RecordOutcome& order) {
@@ -113,11 +116,13 @@ void ActionExecutor::act(const lease::CancelJob& order) {
 }
 
 void ActionExecutor::act(const lease::PollJobs& order) {
-  launcher_.ask(slurm::Poll{order.jobs, order.unheard}, [this](Views views) { driver_.tell(lease::Polled{as_ours(std::move(views))}); });
+  launcher_.ask(slurm::Poll{order.jobs, order.unheard},
+                [this](Views views) { driver_.tell(lease::Polled{as_ours(std::move(views))}); });
 }
 
 void ActionExecutor::act(const lease::TakeQueueSnapshot& order) {
-  launcher_.ask(slurm::AskQueueSnapshot{order.jobs}, [this](Result<QueueSnapshot> look) { driver_.tell(lease::QueueSnapshotTaken{std::move(look)}); });
+  launcher_.ask(slurm::AskQueueSnapshot{order.jobs},
+                [this](Result<QueueSnapshot> look) { driver_.tell(lease::QueueSnapshotTaken{std::move(look)}); });
 }
 
 void ActionExecutor::act(const lease::ReconcileJobs&) {
@@ -131,20 +136,23 @@ void ActionExecutor::act(const lease::ReconcileJobs&) {
 // other. One failure fails the whole reconciliation: jobs missing from a partial answer would look as if they did not
 // exist.
 void ActionExecutor::reconcile_next(std::size_t previous_instance, std::vector<JobView> found) {
-  if (previous_instance == context_.previous_instances.size()) return driver_.tell(lease::ReconcileDone{as_ours(Views(std::move(found)))});
-  launcher_.ask(slurm::Reconcile{context_.previous_instances[previous_instance]}, [this, previous_instance, found = std::move(found)](Views views) {
-    if (!views) return driver_.tell(lease::ReconcileDone{std::move(views)});
-    std::vector<JobView> all = found;
-    all.insert(all.end(), views->begin(), views->end());
-    reconcile_next(previous_instance + 1, std::move(all));
-  });
+  if (previous_instance == context_.previous_instances.size())
+    return driver_.tell(lease::ReconcileDone{as_ours(Views(std::move(found)))});
+  launcher_.ask(slurm::Reconcile{context_.previous_instances[previous_instance]},
+                [this, previous_instance, found = std::move(found)](Views views) {
+                  if (!views) return driver_.tell(lease::ReconcileDone{std::move(views)});
+                  std::vector<JobView> all = found;
+                  all.insert(all.end(), views->begin(), views->end());
+                  reconcile_next(previous_instance + 1, std::move(all));
+                });
 }
 
 ActionExecutor::Views ActionExecutor::as_ours(Views views) const {
   if (!views) return views;
   for (JobView& view : *views) {
     view.class_name = view.resources.class_name = class_of(policy_.now(), view);
-    if (view.instance && std::ranges::find(context_.previous_instances, *view.instance) != context_.previous_instances.end())
+    if (view.instance &&
+        std::ranges::find(context_.previous_instances, *view.instance) != context_.previous_instances.end())
       view.instance = context_.instance;
   }
   return views;
@@ -173,8 +181,8 @@ void ActionExecutor::act(const lease::YieldSteps& order) {
 void ActionExecutor::act(const lease::GrantWorker& order) {
   const auto found = state_.interpreters.find({order.lease, order.worker});
   if (found == state_.interpreters.end() || found->second.epoch != order.epoch) return;  // a newer grant follows
-  to_client(order.session, protocol::Granted{order.request, order.lease, order.worker, order.epoch, found->second.endpoint,
-                                             found->second.key});
+  to_client(order.session, protocol::Granted{order.request, order.lease, order.worker, order.epoch,
+                                             found->second.endpoint, found->second.key});
 }
 
 void ActionExecutor::act(const lease::TellStatus& order) {

@@ -26,7 +26,8 @@ namespace pounce::daemon {
 
 class Walltimes {
  public:
-  Walltimes(Peers& peers, const CoreDriver& driver, ControlChannel& control) : peers_(peers), driver_(driver), control_(control) {}
+  Walltimes(Peers& peers, const CoreDriver& driver, ControlChannel& control)
+      : peers_(peers), driver_(driver), control_(control) {}
 
   // A client's status may come from a changed end time, an admission from a new worker.
   void hear(const lease::Action& action);
@@ -49,8 +50,8 @@ struct ActionContext {
 
 class ActionExecutor {
  public:
-  ActionExecutor(ActionContext context, DaemonState& state, ControlChannel& control, Journal& journal, launch::Launcher& launcher,
-         CoreDriver& driver, JobBuilder& jobs, SitePolicy& policy, JobNotes& notes)
+  ActionExecutor(ActionContext context, DaemonState& state, ControlChannel& control, Journal& journal,
+                 launch::Launcher& launcher, CoreDriver& driver, JobBuilder& jobs, SitePolicy& policy, JobNotes& notes)
       : context_(std::move(context)),
         state_(state),
         control_(control),

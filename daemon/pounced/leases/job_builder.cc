@@ -8,9 +8,7 @@
 namespace pounce::daemon {
 namespace {
 
-std::string sentences(const std::vector<std::string>& why) {
-  return joined(why, "; ");
-}
+std::string sentences(const std::vector<std::string>& why) { return joined(why, "; "); }
 
 // Excludes nodes in trouble. ActionExecutor::submit() allows them again if nothing fits elsewhere.
 void leave_out(MadeJob& job, const std::vector<std::string>& nodes) {
@@ -27,7 +25,8 @@ void JobBuilder::make(const lease::SubmitJob& order, const ClientFacts& client, 
   if (!site_.slurm)
     return reply(MadeJob{job_spec(plan_, site_.instance, order.lease, order.resources, client.opened), {}});
   policy_.look();
-  if (!policy::needs_cluster_snapshot(policy_.now(), order.resources)) return reply(made(order, client.opened, context(order.session)));
+  if (!policy::needs_cluster_snapshot(policy_.now(), order.resources))
+    return reply(made(order, client.opened, context(order.session)));
   // Both questions are sent at once, so that little changes between the two answers.
   const auto answers = std::make_shared<ClusterAnswers>();
   launcher_.ask(slurm::AskClusterSnapshot{order.resources.not_nodes}, [=, this](Result<ClusterSnapshot> cluster) {
@@ -40,8 +39,8 @@ void JobBuilder::make(const lease::SubmitJob& order, const ClientFacts& client, 
   });
 }
 
-void JobBuilder::make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const ClusterAnswers& answers,
-                                 const Reply<MadeJob>& reply) {
+void JobBuilder::make_when_known(const lease::SubmitJob& order, const ClientFacts& client,
+                                 const ClusterAnswers& answers, const Reply<MadeJob>& reply) {
   if (!answers.cluster || !answers.jobs) return;
   if (!*answers.cluster) return reply(failure(answers.cluster->error()));
   policy::SchedulingContext known = context(order.session);
@@ -64,7 +63,7 @@ policy::GpuCounts JobBuilder::awaited(const std::vector<JobView>& jobs) {
 }
 
 Result<MadeJob> JobBuilder::made(const lease::SubmitJob& order, const protocol::OpenSession& session,
-                               const policy::SchedulingContext& known) {
+                                 const policy::SchedulingContext& known) {
   const policy::Policy& policy = policy_.now();
   auto choice = policy::choose(policy, order.resources, known);
   if (!choice) return failure(choice.error());
@@ -86,17 +85,18 @@ Result<MadeJob> JobBuilder::made(const lease::SubmitJob& order, const protocol::
 void JobBuilder::explain(const Error& refusal, const lease::SubmitJob& order, std::function<void(Error)> reply) {
   const bool known = policy::needs_cluster_snapshot(policy_.now(), order.resources);
   if (!site_.slurm || refusal.code != ErrorCode::kUnsatisfiable || known) return reply(refusal);
-  launcher_.ask(slurm::AskClusterSnapshot{order.resources.not_nodes}, [this, refusal, order, reply = std::move(reply)](Result<ClusterSnapshot> cluster_snapshot) {
-    if (!cluster_snapshot) return reply(refusal);
-    policy::SchedulingContext known = context(order.session);
-    known.cluster_snapshot = &*cluster_snapshot;
-    const auto choice = policy::choose(policy_.now(), order.resources, known);
-    if (choice || choice.error().code != ErrorCode::kUnsatisfiable) return reply(refusal);
-    Error error = refusal;  // Slurm's text, with our facts about the cluster
-    if (!choice.error().remedy.empty()) error.remedy = choice.error().remedy;
-    for (const auto& fact : choice.error().context) error.context.insert(fact);
-    reply(error);
-  });
+  launcher_.ask(slurm::AskClusterSnapshot{order.resources.not_nodes},
+                [this, refusal, order, reply = std::move(reply)](Result<ClusterSnapshot> cluster_snapshot) {
+                  if (!cluster_snapshot) return reply(refusal);
+                  policy::SchedulingContext known = context(order.session);
+                  known.cluster_snapshot = &*cluster_snapshot;
+                  const auto choice = policy::choose(policy_.now(), order.resources, known);
+                  if (choice || choice.error().code != ErrorCode::kUnsatisfiable) return reply(refusal);
+                  Error error = refusal;  // Slurm's text, with our facts about the cluster
+                  if (!choice.error().remedy.empty()) error.remedy = choice.error().remedy;
+                  for (const auto& fact : choice.error().context) error.context.insert(fact);
+                  reply(error);
+                });
 }
 
 policy::SchedulingContext JobBuilder::context(const SessionId& session) const {

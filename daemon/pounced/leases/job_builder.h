@@ -11,12 +11,12 @@
 
 #include "core/lease/actions.h"
 #include "launch/launcher.h"
-#include "policy/placement_choice.h"
-#include "policy/job_template.h"
 #include "model/job.h"
+#include "policy/job_template.h"
+#include "policy/placement_choice.h"
 #include "pounced/daemon_state.h"
-#include "pounced/leases/nodes.h"
 #include "pounced/leases/core_driver.h"
+#include "pounced/leases/nodes.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/leases/worker_command.h"
 
@@ -24,7 +24,7 @@ namespace pounce::daemon {
 
 struct MadeJob {
   JobSpec spec;
-  std::string note;  // what was decided, for the lease's history; may be empty
+  std::string note;         // what was decided, for the lease's history; may be empty
   std::string not_nodes{};  // the user's own exclusions; the spec may exclude more
 };
 
@@ -40,8 +40,14 @@ class JobBuilder {
     policy::Who who;
   };
 
-  JobBuilder(Site site, WorkerPlan plan, SitePolicy& policy, launch::Launcher& launcher, const CoreDriver& driver, const AvoidedNodes& avoided)
-      : site_(std::move(site)), plan_(std::move(plan)), policy_(policy), launcher_(launcher), driver_(driver), avoided_(avoided) {}
+  JobBuilder(Site site, WorkerPlan plan, SitePolicy& policy, launch::Launcher& launcher, const CoreDriver& driver,
+             const AvoidedNodes& avoided)
+      : site_(std::move(site)),
+        plan_(std::move(plan)),
+        policy_(policy),
+        launcher_(launcher),
+        driver_(driver),
+        avoided_(avoided) {}
 
   void make(const lease::SubmitJob& order, const ClientFacts& client, Reply<MadeJob> reply);
   // Replies with the refusal. A permanent one also says what the cluster has instead.
@@ -53,9 +59,11 @@ class JobBuilder {
     std::optional<Result<ClusterSnapshot>> cluster;
     std::optional<Result<std::vector<JobView>>> jobs;
   };
-  void make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const ClusterAnswers& answers, const Reply<MadeJob>& reply);
+  void make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const ClusterAnswers& answers,
+                       const Reply<MadeJob>& reply);
   policy::GpuCounts awaited(const std::vector<JobView>& jobs);
-  Result<MadeJob> made(const lease::SubmitJob& order, const protocol::OpenSession& session, const policy::SchedulingContext& context);
+  Result<MadeJob> made(const lease::SubmitJob& order, const protocol::OpenSession& session,
+                       const policy::SchedulingContext& context);
   policy::SchedulingContext context(const SessionId& session) const;
 
   const Site site_;

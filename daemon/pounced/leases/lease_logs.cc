@@ -20,9 +20,17 @@ constexpr std::size_t kMostGpus = 64, kMostTasks = 16, kMostBytesOfAWord = 256;
 using model::JobFigures;
 using Beats = std::map<WorkerIndex, protocol::WorkerBeat>;
 
-model::EndedLease ended_lease(const LeaseId& lease, const LeaseUtilisation& use, ErrorCode code, const Cause& why, std::int64_t now_s) {
-  return {lease.hex(),           use.view.job ? use.view.job->job.value : 0, use.view.node, use.view.resources,
-          use.used(), now_s,                                        code,           why,                {}};
+model::EndedLease ended_lease(const LeaseId& lease, const LeaseUtilisation& use, ErrorCode code, const Cause& why,
+                              std::int64_t now_s) {
+  return {lease.hex(),
+          use.view.job ? use.view.job->job.value : 0,
+          use.view.node,
+          use.view.resources,
+          use.used(),
+          now_s,
+          code,
+          why,
+          {}};
 }
 
 template <class Number>
@@ -142,12 +150,15 @@ std::optional<JobIdentity> UtilisationLog::job(const LeaseId& lease) const {
 std::optional<std::string> UtilisationLog::note(const InstanceId& instance, const LeaseId& lease, TimePoint now) const {
   const LeaseUtilisation* use = of(lease);
   if (use == nullptr) return std::nullopt;
-  const bool busy = std::ranges::any_of(use->workers, [](const auto& one) { return one.second.running > 0 && one.second.state != NamespaceState::kSaving; });
+  const bool busy = std::ranges::any_of(use->workers, [](const auto& one) {
+    return one.second.running > 0 && one.second.state != NamespaceState::kSaving;
+  });
   const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - use->last_seen);
   const JobFigures figures = use->figures();
   const auto whole = [](std::chrono::milliseconds time) { return std::chrono::round<std::chrono::seconds>(time); };
-  return job::format_job_note({instance, lease}, figures.held, whole(std::chrono::milliseconds(figures.busy_ms) + (busy ? since : since.zero())),
-                         whole(std::chrono::milliseconds(figures.idle_ms) + (busy ? since.zero() : since)));
+  return job::format_job_note({instance, lease}, figures.held,
+                              whole(std::chrono::milliseconds(figures.busy_ms) + (busy ? since : since.zero())),
+                              whole(std::chrono::milliseconds(figures.idle_ms) + (busy ? since.zero() : since)));
 }
 
 void UtilisationLog::ended(const LeaseId& lease, ErrorCode code, const Cause& why, std::int64_t now_s) {
@@ -196,7 +207,9 @@ void WaitLog::write(const LeaseId& lease, const lease::TellStatus& status, std::
   if (found == predictions_.end()) return;
   std::string lines;
   for (const Prediction& prediction : found->second)
-    lines += model::to_text(model::StartStatement{lease.hex(), status.waiting.class_name, prediction.stated_s, prediction.eta, started_s}) + '\n';
+    lines += model::to_text(model::StartStatement{lease.hex(), status.waiting.class_name, prediction.stated_s,
+                                                  prediction.eta, started_s}) +
+             '\n';
   predictions_.erase(found);
   if (!append_lines(path_, lines, kWaitLogBytes)) spdlog::warn("{} cannot be written", path_);
 }

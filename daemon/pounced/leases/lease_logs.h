@@ -26,13 +26,13 @@ namespace pounce::daemon {
 struct LeaseUtilisation {
   lease::LeaseView view;
   std::map<WorkerIndex, protocol::WorkerBeat> workers;  // the last beat of each
-  std::map<WorkerIndex, protocol::WorkerGpus> gpus{};    // the last report of each worker's driver
+  std::map<WorkerIndex, protocol::WorkerGpus> gpus{};   // the last report of each worker's driver
   TimePoint last_seen{};
 
   // Times are means over the workers (multiplied by the lease's GPUs they give GPU time). GPU load is the mean over
   // the workers that know it, CPU time the sum, memory the largest worker's.
   model::JobFigures figures() const;
-  bool held() const;  // a notebook holds at least one worker
+  bool held() const;         // a notebook holds at least one worker
   model::Used used() const;  // the figures and the GPU reports
 };
 
@@ -94,7 +94,8 @@ class WaitLog {
 
 class JobNotes {
  public:
-  JobNotes(const InstanceId& instance, const UtilisationLog& uses, launch::Launcher& launcher) : instance_(instance), uses_(uses), launcher_(launcher) {}
+  JobNotes(const InstanceId& instance, const UtilisationLog& uses, launch::Launcher& launcher)
+      : instance_(instance), uses_(uses), launcher_(launcher) {}
 
   void hold_begins(const LeaseId& lease);
   void ending(const LeaseId& lease);  // what it used

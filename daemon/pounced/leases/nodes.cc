@@ -14,7 +14,10 @@ namespace {
 // Whether `node` is a host name as Slurm and the DNS allow it. A worker must not be able to put a list of nodes, or
 // anything else, into a request.
 bool is_a_name(const std::string& node) {
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'; };
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
+  };
   return !node.empty() && node.size() <= 255 && std::ranges::all_of(node, fits);
 }
 

@@ -1,13 +1,14 @@
 #include "pounced/leases/site_policy.h"
 
+#include <poll.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <poll.h>
-#include <sys/stat.h>
 #include <utility>
 
 #include "base/clock.h"
@@ -53,24 +54,24 @@ constexpr std::chrono::seconds kLeastBetweenPolls{1};
 // stricter.
 struct LeasingKey {
   const char* key;  // in a user's own configuration
-  Time Leasing::*sites;
-  std::chrono::milliseconds Defaults::*time;
+  Time Leasing::* sites;
+  std::chrono::milliseconds Defaults::* time;
   bool smaller_holds;
 };
-constexpr LeasingKey kTimes[] = {
-    {"keep_warm_s", &Leasing::keep_warm, &Defaults::keep_warm, true},
-    {"keep_warm_blind_s", &Leasing::keep_warm_blind, &Defaults::keep_warm_blind, true},
-    {"idle_release_s", &Leasing::idle_release, &Defaults::idle_release, true},
-    {"parked_keep_s", &Leasing::parked_keep, &Defaults::parked_keep, true},
-    {"step_yield_after_s", &Leasing::step_yield_after, &Defaults::step_yield_after, false},
-    {"step_min_run_s", &Leasing::step_min_run, &Defaults::step_min_run, false},
-    {"poll_max_s", &Leasing::poll_max, &Defaults::poll_max, false},
-    {"warm_poll_s", &Leasing::warm_poll, &Defaults::warm_poll, false}};
+constexpr LeasingKey kTimes[] = {{"keep_warm_s", &Leasing::keep_warm, &Defaults::keep_warm, true},
+                                 {"keep_warm_blind_s", &Leasing::keep_warm_blind, &Defaults::keep_warm_blind, true},
+                                 {"idle_release_s", &Leasing::idle_release, &Defaults::idle_release, true},
+                                 {"parked_keep_s", &Leasing::parked_keep, &Defaults::parked_keep, true},
+                                 {"step_yield_after_s", &Leasing::step_yield_after, &Defaults::step_yield_after, false},
+                                 {"step_min_run_s", &Leasing::step_min_run, &Defaults::step_min_run, false},
+                                 {"poll_max_s", &Leasing::poll_max, &Defaults::poll_max, false},
+                                 {"warm_poll_s", &Leasing::warm_poll, &Defaults::warm_poll, false}};
 
 // The smaller of two limits, where 0 means no limit.
 std::uint32_t smaller_limit(std::uint32_t own, std::uint64_t sites) {
   if (sites == 0) return own;
-  const auto known = static_cast<std::uint32_t>(std::min<std::uint64_t>(sites, std::numeric_limits<std::uint32_t>::max()));
+  const auto known =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(sites, std::numeric_limits<std::uint32_t>::max()));
   return own == 0 ? known : std::min(own, known);
 }
 
@@ -88,7 +89,7 @@ SitePolicy::SitePolicy(const std::string& configured, std::string usual)
 }
 
 std::optional<SitePolicy::Stamp> SitePolicy::stamp_of(const std::string& path) {
-  struct stat is {};
+  struct stat is{};
   // Stamp{}: the file cannot be examined.
   if (::stat(path.c_str(), &is) != 0) return errno == ENOENT ? std::nullopt : std::optional(Stamp{});
   return Stamp{is.st_ino, is.st_size, is.st_mtim.tv_sec, is.st_mtim.tv_nsec};
@@ -116,7 +117,8 @@ void SitePolicy::read(const std::string& path) {
   const std::string before = std::exchange(trouble_, read ? "" : read.error().text);
   if (!read) {
     const std::string remedy = read.error().remedy.empty() ? "" : ". " + read.error().remedy;
-    if (trouble_ != before) spdlog::error("policy {} is not used, what was known before holds: {}{}", path, trouble_, remedy);
+    if (trouble_ != before)
+      spdlog::error("policy {} is not used, what was known before holds: {}{}", path, trouble_, remedy);
     return;
   }
   policy_ = std::move(*read);
@@ -134,7 +136,8 @@ lease::Defaults times_under(const policy::Policy& policy, const Config& config) 
   }
   times.poll_min = std::min(times.poll_min, times.poll_max);
   times.starts_per_hour = smaller_limit(times.starts_per_hour, policy.leasing.starts_per_hour.value_or(0));
-  times.parked_most_mib = smaller_limit(times.parked_most_mib, policy.leasing.parked_most.value_or(policy::Mib{}).count);
+  times.parked_most_mib =
+      smaller_limit(times.parked_most_mib, policy.leasing.parked_most.value_or(policy::Mib{}).count);
   return times;
 }
 

@@ -1,9 +1,10 @@
 #include "pounced/leases/status_document.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "job/slurm_reason.h"
@@ -143,19 +144,21 @@ model::LeaseRow row_of(const lease::LeaseView& view, bool stand_in, TimePoint no
 std::vector<model::SessionRow> sessions_of(const DaemonState& state, const lease::LeaseCore& core) {
   std::vector<model::SessionRow> rows;
   for (const auto& [session, client] : state.clients)
-    if (core.has_session(session)) rows.push_back({session.hex(), client.opened.pid, client.opened.host, client.opened.directory});
+    if (core.has_session(session))
+      rows.push_back({session.hex(), client.opened.pid, client.opened.host, client.opened.directory});
   return rows;
 }
 
 model::RpcCounts rpc_of(const lease::Counters& counters) {
-  return {counters.submits, counters.polls,  counters.snapshots,  counters.reconciles,
+  return {counters.submits, counters.polls,  counters.snapshots, counters.reconciles,
           counters.cancels, counters.events, counters.ignored};
 }
 
 // Keeps the last lines of each history.
 void shorten_histories(model::StatusDocument& document, std::size_t most) {
   for (model::LeaseRow& row : document.leases)
-    row.history.erase(row.history.begin(), row.history.end() - static_cast<std::ptrdiff_t>(std::min(row.history.size(), most)));
+    row.history.erase(row.history.begin(),
+                      row.history.end() - static_cast<std::ptrdiff_t>(std::min(row.history.size(), most)));
 }
 
 void forget_gpus(model::Used& used) { used.gpus.clear(), used.gpu_tasks.clear(); }
@@ -174,10 +177,21 @@ void forget_gpus(model::StatusDocument& document, bool of_all) {
 std::string status_document(const StatusSources& sources, const lease::LeaseCore& core, TimePoint now) {
   const auto& [setup, facts, state, policy, listeners] = sources;
   const bool stand_in = setup.launcher == LauncherKind::kLocal && setup.config.stand_in_gpus > 0;
-  model::StatusDocument document{kVersion, ::getpid(), setup.instance.hex(), setup.place.cluster,
-                                 std::string(word(setup.launcher)), facts.version, setup.config.path,
-                                 {policy.path(), policy.trouble()}, setup.folders.state, setup.config.stand_in_gpus,
-                                 core.reconciled(), listeners, sessions_of(state, core), rpc_of(core.counters()), {},
+  model::StatusDocument document{kVersion,
+                                 ::getpid(),
+                                 setup.instance.hex(),
+                                 setup.place.cluster,
+                                 std::string(word(setup.launcher)),
+                                 facts.version,
+                                 setup.config.path,
+                                 {policy.path(), policy.trouble()},
+                                 setup.folders.state,
+                                 setup.config.stand_in_gpus,
+                                 core.reconciled(),
+                                 listeners,
+                                 sessions_of(state, core),
+                                 rpc_of(core.counters()),
+                                 {},
                                  {state.uses.recent().begin(), state.uses.recent().end()},
                                  node_rows(state.uses, state.avoided, now)};
   for (const lease::LeaseView& view : core.leases()) {

@@ -24,7 +24,7 @@ std::vector<std::string> command_line(const WorkerPlan& plan, const LeaseId& lea
   std::vector<std::string> argv = {plan.program,   "serve",
                                    "--lease",      lease.hex(),
                                    "--workers",    std::to_string(resources.workers),
-                                   "--handshake",       tcp_handshake(plan.endpoint),
+                                   "--handshake",  tcp_handshake(plan.endpoint),
                                    "--daemon-key", plan.endpoint.key,
                                    "--proof",      plan.endpoint.proof};
   const auto add = [&](const char* option, const std::string& value) { argv.insert(argv.end(), {option, value}); };

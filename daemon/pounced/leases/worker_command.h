@@ -10,8 +10,8 @@
 #include "model/job.h"
 #include "pounce/resources.h"
 #include "pounced/startup/folders.h"
-#include "protocol/state_files.h"
 #include "protocol/messages.h"
+#include "protocol/state_files.h"
 
 namespace pounce::daemon {
 
@@ -20,7 +20,7 @@ struct WorkerPlan {
   protocol::EndpointFile endpoint;  // of this daemon
   Folders folders;
   lease::Defaults times;
-  bool stand_in = false;  // this machine's CPU stands in for GPUs
+  bool stand_in = false;             // this machine's CPU stands in for GPUs
   std::string interface{}, ports{};  // where workers listen; empty: the interface that faces this daemon, any port
 };
 

@@ -1,16 +1,17 @@
 #include "pounced/net/bounded_listener.h"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stop_token>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stop_token>
 #include <utility>
 
 #include "base/log.h"
@@ -50,7 +51,8 @@ bool ProxiedConnection::Flow::move(int from, int to) {
 
 ProxiedConnection::Step ProxiedConnection::Flow::hand_on(int to) {
   while (!pending.empty()) {
-    const ssize_t sent = through_signals([&] { return ::send(to, pending.data(), pending.size(), MSG_NOSIGNAL | MSG_DONTWAIT); });
+    const ssize_t sent =
+        through_signals([&] { return ::send(to, pending.data(), pending.size(), MSG_NOSIGNAL | MSG_DONTWAIT); });
     if (sent < 0) return errno == EAGAIN ? Step::kLater : Step::kOver;
     pending.erase(0, static_cast<std::size_t>(sent));
   }
@@ -59,7 +61,8 @@ ProxiedConnection::Step ProxiedConnection::Flow::hand_on(int to) {
 
 ProxiedConnection::Step ProxiedConnection::Flow::take(int from) {
   char piece[kPiece];
-  const ssize_t size = through_signals([&] { return ::recv(from, piece, std::min(sizeof piece, allowance), MSG_DONTWAIT); });
+  const ssize_t size =
+      through_signals([&] { return ::recv(from, piece, std::min(sizeof piece, allowance), MSG_DONTWAIT); });
   if (size == 0) return Step::kOver;
   if (size < 0) return errno == EAGAIN ? Step::kLater : Step::kOver;
   pending.assign(piece, static_cast<std::size_t>(size));
@@ -94,9 +97,10 @@ UniqueFd connect_to(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<BoundedListener>> BoundedListener::open(std::string name, ListeningSocket listening, std::string inside,
-                                                               ListenerBounds bounds) {
-  std::unique_ptr<BoundedListener> self(new BoundedListener(std::move(name), std::move(listening), std::move(inside), bounds));
+Result<std::unique_ptr<BoundedListener>> BoundedListener::open(std::string name, ListeningSocket listening,
+                                                               std::string inside, ListenerBounds bounds) {
+  std::unique_ptr<BoundedListener> self(
+      new BoundedListener(std::move(name), std::move(listening), std::move(inside), bounds));
   if (const auto watched = self->watch(); !watched) return failure(watched.error());
   self->thread_ = std::jthread([self = self.get()](std::stop_token stop) { self->serve(std::move(stop)); });
   return self;
@@ -107,7 +111,8 @@ BoundedListener::~BoundedListener() = default;
 Result<void> BoundedListener::watch() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (epoll_ && stop_ && tell_of(epoll_.get(), listening_.fd.get(), kPort, EPOLLIN) && tell_of(epoll_.get(), stop_.get(), kStop, EPOLLIN))
+  if (epoll_ && stop_ && tell_of(epoll_.get(), listening_.fd.get(), kPort, EPOLLIN) &&
+      tell_of(epoll_.get(), stop_.get(), kStop, EPOLLIN))
     return {};
   return failure(ErrorCode::kInternal, "the " + name_ + " listener: " + std::strerror(errno));
 }
@@ -142,7 +147,8 @@ int BoundedListener::time_left() const {
   const TimePoint again = no_descriptor_until_ > Clock::now() ? no_descriptor_until_ : kNever;
   const TimePoint next = std::min(settles, again);
   if (next == kNever) return -1;
-  return static_cast<int>(std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count()));
+  return static_cast<int>(
+      std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count()));
 }
 
 void BoundedListener::look_at(Id id) {
@@ -158,12 +164,14 @@ void BoundedListener::wait_for(Id id) {
   const auto tell = [&](int fd, bool was, bool is) {
     return was == is || tell_of(epoll_.get(), fd, id, is ? kNews | EPOLLOUT : kNews, EPOLL_CTL_MOD);
   };
-  const bool peer = tell(one.connection.peer(), before.peer, one.full.peer), inside = tell(one.connection.inside(), before.inside, one.full.inside);
+  const bool peer = tell(one.connection.peer(), before.peer, one.full.peer),
+             inside = tell(one.connection.inside(), before.inside, one.full.inside);
   if (!peer || !inside) close(id);
 }
 
 bool BoundedListener::has_room() const {
-  return connections_.size() < bounds_.connections && newcomers_.size() < bounds_.newcomers && Clock::now() >= no_descriptor_until_;
+  return connections_.size() < bounds_.connections && newcomers_.size() < bounds_.newcomers &&
+         Clock::now() >= no_descriptor_until_;
 }
 
 void BoundedListener::accept_some() {
@@ -222,8 +230,10 @@ void BoundedListener::note_room() {
     ++times_full_;
     said_ = lines_.take(Clock::now());
     if (said_)
-      spdlog::warn("the {} listener takes nobody now: it holds {} connections, the newcomers among them {} ({} times more since the last line)",
-                   name_, connections_.size(), newcomers_.size(), std::exchange(unsaid_, 0));
+      spdlog::warn(
+          "the {} listener takes nobody now: it holds {} connections, the newcomers among them {} ({} times more since "
+          "the last line)",
+          name_, connections_.size(), newcomers_.size(), std::exchange(unsaid_, 0));
     else
       ++unsaid_;
   } else if (std::exchange(said_, false)) {

@@ -20,8 +20,14 @@ class ClientHandler {
     std::function<std::string()> status;
   };
 
-  ClientHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached, std::string notice, Answers answers)
-      : state_(state), driver_(driver), control_(control), detached_(detached), notice_(std::move(notice)), answers_(std::move(answers)) {}
+  ClientHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached,
+                std::string notice, Answers answers)
+      : state_(state),
+        driver_(driver),
+        control_(control),
+        detached_(detached),
+        notice_(std::move(notice)),
+        answers_(std::move(answers)) {}
 
   void hear(Peer& peer, const protocol::Header& header, bool back);
 

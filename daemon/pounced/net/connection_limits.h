@@ -34,10 +34,10 @@ class TokenBucket {
 // Pure. Thread: any.
 
 struct ListenerBounds {
-  std::size_t connections = 0;              // at a time; others wait in the kernel's queue
-  std::size_t newcomers = 0;                // of these, the young ones: they may be untrusted peers
-  std::chrono::milliseconds newcomer{};     // how long one is a newcomer: libzmq cuts an untrusted peer by then
-  bool stays = false;                       // whether it stays afterwards; else it is cut
+  std::size_t connections = 0;           // at a time; others wait in the kernel's queue
+  std::size_t newcomers = 0;             // of these, the young ones: they may be untrusted peers
+  std::chrono::milliseconds newcomer{};  // how long one is a newcomer: libzmq cuts an untrusted peer by then
+  bool stays = false;                    // whether it stays afterwards; else it is cut
 };
 
 // The bytes that a newcomer may send. A hello with its handshake needs a third; libzmq keeps all of an unfinished

@@ -32,9 +32,11 @@ bool ControlChannel::send(Peer& peer, const protocol::Header& header) {
   return false;
 }
 
-Result<std::unique_ptr<ControlSocket>> ControlSocket::open(transport::EventLoop& loop, transport::Context& context, const KeyPair& keys,
-                                                           const std::vector<std::string>& endpoints, std::chrono::milliseconds heartbeat,
-                                                           unsigned uid, const Peers& peers, ControlChannel& channel) {
+Result<std::unique_ptr<ControlSocket>> ControlSocket::open(transport::EventLoop& loop, transport::Context& context,
+                                                           const KeyPair& keys,
+                                                           const std::vector<std::string>& endpoints,
+                                                           std::chrono::milliseconds heartbeat, unsigned uid,
+                                                           const Peers& peers, ControlChannel& channel) {
   std::unique_ptr<ControlSocket> self(new ControlSocket(loop, channel));
   transport::ServerOptions options;
   options.zap_domain = kDomain;

@@ -1,12 +1,13 @@
 #include "pounced/net/handshake.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <sys/eventfd.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include "base/log.h"
@@ -52,7 +53,8 @@ Verdict Authenticator::judge(const Handshake& handshake, TimePoint now) {
   const auto header = protocol::decode(handshake.frames[0], protocol::kHandshakeMessageBytes);
   if (!header) return header.error();
   const auto* hello = std::get_if<Hello>(&*header);
-  if (hello == nullptr) return refusal(ErrorCode::kProtocol, "the handshake endpoint understands hello and nothing else");
+  if (hello == nullptr)
+    return refusal(ErrorCode::kProtocol, "the handshake endpoint understands hello and nothing else");
   return judge_hello(handshake, *hello);
 }
 
@@ -162,16 +164,21 @@ void ProofChecker::on_readable() {
 namespace {
 
 constexpr std::size_t kShown = 200;  // bytes of an untrusted peer's text in the log
-constexpr int kHighWaterMark = 64;  // a peer has at most one HELLO under way
+constexpr int kHighWaterMark = 64;   // a peer has at most one HELLO under way
 
 }  // namespace
 
-Result<std::unique_ptr<HandshakeEndpoint>> HandshakeEndpoint::open(transport::EventLoop& loop, transport::Context& context, const KeyPair& keys,
-                                         HandshakeEndpointPlan plan, Authenticator authenticator, Peers& peers, ProofChecker& checker) {
+Result<std::unique_ptr<HandshakeEndpoint>> HandshakeEndpoint::open(transport::EventLoop& loop,
+                                                                   transport::Context& context, const KeyPair& keys,
+                                                                   HandshakeEndpointPlan plan,
+                                                                   Authenticator authenticator, Peers& peers,
+                                                                   ProofChecker& checker) {
   std::unique_ptr<HandshakeEndpoint> self(new HandshakeEndpoint(loop, std::move(plan), authenticator, peers, checker));
   // The kernel names the peer's user. Other users, root too, are refused. The listener connects as this user.
-  context.admit(kDomain, [uid = self->plan_.uid](const transport::ZapQuestion& question) { return question.uid == uid; });
-  for (auto [entrance, endpoint] : {std::pair(&self->local_, &self->plan_.local), std::pair(&self->remote_, &self->plan_.remote)})
+  context.admit(kDomain,
+                [uid = self->plan_.uid](const transport::ZapQuestion& question) { return question.uid == uid; });
+  for (auto [entrance, endpoint] :
+       {std::pair(&self->local_, &self->plan_.local), std::pair(&self->remote_, &self->plan_.remote)})
     if (const auto opened = self->open(*entrance, *endpoint, context, keys); !opened) return failure(opened.error());
   return self;
 }
@@ -181,7 +188,8 @@ HandshakeEndpoint::~HandshakeEndpoint() {
   loop_.unwatch(remote_.watch);
 }
 
-Result<void> HandshakeEndpoint::open(Entrance& entrance, const std::string& endpoint, transport::Context& context, const KeyPair& keys) {
+Result<void> HandshakeEndpoint::open(Entrance& entrance, const std::string& endpoint, transport::Context& context,
+                                     const KeyPair& keys) {
   transport::ServerOptions options;
   options.zap_domain = kDomain;
   options.max_frame_bytes = protocol::kHandshakeMessageBytes;
@@ -225,7 +233,7 @@ void HandshakeEndpoint::check(const Caller& caller, ProofToCheck question) {
 
 void HandshakeEndpoint::welcome(const Caller& caller, Peer peer) {
   const std::string who = peer.role == protocol::Role::kClient ? "client session=" + peer.session.hex()
-                                                                : "worker lease=" + peer.lease.hex();
+                                                               : "worker lease=" + peer.lease.hex();
   if (!peers_.admit(std::move(peer), Clock::now()))
     return refuse(caller,
                   {ErrorCode::kDaemonUnavailable, "this daemon serves all the clients and workers it can", {}, {}});
@@ -240,7 +248,8 @@ void HandshakeEndpoint::welcome(const Caller& caller, Peer peer) {
 
 void HandshakeEndpoint::refuse(const Caller& caller, const Error& error) {
   if (lines_.take(Clock::now()))
-    spdlog::warn("refused a hello ({} more since the last line): {}", std::exchange(unsaid_, 0), printable(error.text, kShown));
+    spdlog::warn("refused a hello ({} more since the last line): {}", std::exchange(unsaid_, 0),
+                 printable(error.text, kShown));
   else
     ++unsaid_;
   send(caller, protocol::Refused{error});
@@ -249,7 +258,8 @@ void HandshakeEndpoint::refuse(const Caller& caller, const Error& error) {
 void HandshakeEndpoint::send(const Caller& caller, const protocol::Header& header) {
   transport::Message message;
   message.push_back(transport::Frame::copy(protocol::encode(header)));
-  if (caller.entrance.socket->send(caller.route, message) != transport::Sent::kYes) spdlog::debug("the one who said hello is gone");
+  if (caller.entrance.socket->send(caller.route, message) != transport::Sent::kYes)
+    spdlog::debug("the one who said hello is gone");
 }
 
 }  // namespace pounce::daemon

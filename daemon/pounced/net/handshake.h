@@ -92,7 +92,7 @@ class ProofChecker {
 // through the BoundedListener.
 
 struct HandshakeEndpointPlan {
-  std::string local, remote;                // ipc endpoints to bind: for this machine, and behind the listener
+  std::string local, remote;                   // ipc endpoints to bind: for this machine, and behind the listener
   std::vector<std::string> control_endpoints;  // as bound: ipc first
   InstanceId instance;
   std::uint32_t heartbeat_ms = 0;
@@ -103,8 +103,9 @@ class HandshakeEndpoint {
  public:
   static constexpr char kDomain[] = "handshake";
   static Result<std::unique_ptr<HandshakeEndpoint>> open(transport::EventLoop& loop, transport::Context& context,
-                                            const KeyPair& keys, HandshakeEndpointPlan plan, Authenticator authenticator, Peers& peers,
-                                            ProofChecker& checker);
+                                                         const KeyPair& keys, HandshakeEndpointPlan plan,
+                                                         Authenticator authenticator, Peers& peers,
+                                                         ProofChecker& checker);
   ~HandshakeEndpoint();
 
  private:
@@ -118,7 +119,8 @@ class HandshakeEndpoint {
     std::string route;
   };
 
-  HandshakeEndpoint(transport::EventLoop& loop, HandshakeEndpointPlan plan, Authenticator authenticator, Peers& peers, ProofChecker& checker)
+  HandshakeEndpoint(transport::EventLoop& loop, HandshakeEndpointPlan plan, Authenticator authenticator, Peers& peers,
+                    ProofChecker& checker)
       : loop_(loop), plan_(std::move(plan)), authenticator_(authenticator), peers_(peers), checker_(checker) {}
 
   Result<void> open(Entrance& entrance, const std::string& endpoint, transport::Context& context, const KeyPair& keys);

@@ -8,8 +8,9 @@ using protocol::Role;
 
 bool Peers::make_room(TimePoint now) {
   if (peers_.size() < kMost) return true;
-  const auto oldest = std::min_element(peers_.begin(), peers_.end(),
-                                       [](const auto& a, const auto& b) { return a.second.last_seen < b.second.last_seen; });
+  const auto oldest = std::min_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {
+    return a.second.last_seen < b.second.last_seen;
+  });
   if (now - oldest->second.last_seen < kSilent) return false;
   peers_.erase(oldest);
   return true;
@@ -27,13 +28,13 @@ bool Peers::admit(Peer peer, TimePoint now) {
 }
 
 void Peers::forget_session(const SessionId& session) {
-  std::erase_if(peers_, [&](const auto& entry) {
-    return entry.second.role == Role::kClient && entry.second.session == session;
-  });
+  std::erase_if(
+      peers_, [&](const auto& entry) { return entry.second.role == Role::kClient && entry.second.session == session; });
 }
 
 void Peers::forget_lease(const LeaseId& lease) {
-  std::erase_if(peers_, [&](const auto& entry) { return entry.second.role == Role::kWorker && entry.second.lease == lease; });
+  std::erase_if(peers_,
+                [&](const auto& entry) { return entry.second.role == Role::kWorker && entry.second.lease == lease; });
 }
 
 void Peers::only_worker(const Peer& worker) {

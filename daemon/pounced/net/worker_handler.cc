@@ -48,7 +48,8 @@ void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
   // This worker was sent away: another keeps the place.
   if (!driver_.core().speaks_for(message.lease, message.worker, link)) return;
   if (Peer* one = state_.peers.worker(link)) state_.peers.only_worker(*one);
-  if (message.interpreter_ready) started(message.lease, message.worker, link, {message.epoch, message.endpoint, message.key});
+  if (message.interpreter_ready)
+    started(message.lease, message.worker, link, {message.epoch, message.endpoint, message.key});
   for (const lease::LeaseView& view : driver_.core().leases())
     if (view.lease == message.lease) state_.uses.up(view);
 }
@@ -73,7 +74,9 @@ void WorkerHandler::started(const LeaseId& lease, WorkerIndex worker, lease::Wor
 // their end.
 void WorkerHandler::forget_the_gone() {
   const auto leases = driver_.core().leases();
-  const auto gone = [&leases](const LeaseId& lease) { return std::ranges::find(leases, lease, &lease::LeaseView::lease) == leases.end(); };
+  const auto gone = [&leases](const LeaseId& lease) {
+    return std::ranges::find(leases, lease, &lease::LeaseView::lease) == leases.end();
+  };
   std::erase_if(state_.interpreters, [&](const auto& entry) { return gone(entry.first.first); });
   state_.uses.forget(gone);
 }
@@ -81,10 +84,12 @@ void WorkerHandler::forget_the_gone() {
 void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
   const bool left_idle = message.error.code == ErrorCode::kLeaseEnded;
-  spdlog::log(left_idle ? spdlog::level::info : spdlog::level::warn, "lease={} worker={} interpreter down epoch={}: {}", message.lease.hex(),
-              message.worker.value, message.epoch.value, messages::text(message.error));
-  if (const auto node = message.error.context.find("node"); node != message.error.context.end()) avoid(node->second, message.error);
-  if (const auto gpu = message.error.context.find("visible"); message.error.code == ErrorCode::kDeviceFailed && gpu != message.error.context.end())
+  spdlog::log(left_idle ? spdlog::level::info : spdlog::level::warn, "lease={} worker={} interpreter down epoch={}: {}",
+              message.lease.hex(), message.worker.value, message.epoch.value, messages::text(message.error));
+  if (const auto node = message.error.context.find("node"); node != message.error.context.end())
+    avoid(node->second, message.error);
+  if (const auto gpu = message.error.context.find("visible");
+      message.error.code == ErrorCode::kDeviceFailed && gpu != message.error.context.end())
     launcher_.leave_out(message.lease, gpu->second);
   driver_.tell(lease::InterpreterDied{message.lease, message.worker, peer.link, message.epoch, message.error,
                                       message.restarting});
@@ -93,8 +98,10 @@ void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
 void WorkerHandler::take(Peer& peer, const WorkerBeat& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
   if (state_.uses.beat(message, Clock::now())) notes_.hold_begins(message.lease);
-  if (message.leaving) return driver_.tell(lease::WorkerLost{message.lease, message.worker, peer.link, false, message.state});
-  const lease::WorkerSeen seen{message.lease, message.worker, peer.link, message.running, message.warnings, message.state};
+  if (message.leaving)
+    return driver_.tell(lease::WorkerLost{message.lease, message.worker, peer.link, false, message.state});
+  const lease::WorkerSeen seen{message.lease,   message.worker,   peer.link,
+                               message.running, message.warnings, message.state};
   detached_.hear(seen);
   driver_.tell(seen);
 }

@@ -15,9 +15,15 @@ namespace pounce::daemon {
 
 class WorkerHandler {
  public:
-  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached, JobNotes& notes, launch::Launcher& launcher,
-                Duration avoid_node)
-      : state_(state), driver_(driver), control_(control), detached_(detached), notes_(notes), launcher_(launcher), avoid_node_(avoid_node) {}
+  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached,
+                JobNotes& notes, launch::Launcher& launcher, Duration avoid_node)
+      : state_(state),
+        driver_(driver),
+        control_(control),
+        detached_(detached),
+        notes_(notes),
+        launcher_(launcher),
+        avoid_node_(avoid_node) {}
 
   void hear(Peer& peer, const protocol::Header& header);
   void lost(const Peer& peer);  // its connection is gone

@@ -58,7 +58,8 @@ launch::LocalOptions options_for(const Setup& setup) {
   launch::LocalOptions options{setup.folders.leases(), setup.config.stand_in_gpus};
   if (setup.config.local_cpus == 0) return options;
   options.slurm_job = std::to_string(setup.place.outer_job);
-  options.rooms.push_back(launch::room_of(setup.config.local_cpus, setup.config.local_memory_mib, setup.config.local_gpus));
+  options.rooms.push_back(
+      launch::room_of(setup.config.local_cpus, setup.config.local_memory_mib, setup.config.local_gpus));
   options.rooms.front().relative = setup.config.local_relative;
   for (const ConfigNode& node : setup.config.local_nodes) {
     options.rooms.push_back(launch::room_of(node.cpus, node.memory_mib, node.gpus));
@@ -71,8 +72,7 @@ launch::LocalOptions options_for(const Setup& setup) {
 // A LocalLauncher whose walltimes the loop enforces.
 class LocalBackend final : public launch::Launcher {
  public:
-  LocalBackend(transport::EventLoop& loop, const Setup& setup)
-      : loop_(loop), launcher_(options_for(setup)) {
+  LocalBackend(transport::EventLoop& loop, const Setup& setup) : loop_(loop), launcher_(options_for(setup)) {
     follow();  // jobs of a previous instance have walltimes too
   }
   ~LocalBackend() override { loop_.unwatch(timer_); }

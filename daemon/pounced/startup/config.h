@@ -28,8 +28,10 @@ struct ConfigNode {
   std::string gpus;
 
   static constexpr auto fields() {
-    return table(field("name", &ConfigNode::name), field("relative", &ConfigNode::relative, "which of the job's nodes, as srun counts them"),
-                 field("cpus", &ConfigNode::cpus), field("memory_mib", &ConfigNode::memory_mib), field("gpus", &ConfigNode::gpus));
+    return table(field("name", &ConfigNode::name),
+                 field("relative", &ConfigNode::relative, "which of the job's nodes, as srun counts them"),
+                 field("cpus", &ConfigNode::cpus), field("memory_mib", &ConfigNode::memory_mib),
+                 field("gpus", &ConfigNode::gpus));
   }
 };
 
@@ -47,25 +49,26 @@ struct Config {
   std::string advertise_address, state_folder, pounce_slurm, pounce_worker;
 
   static constexpr auto fields() {
-    return table(field("launcher", &Config::launcher, "`slurm` or `local`; unset: slurm where there is one"),
-                 field("stand_in_gpus", &Config::stand_in_gpus,
-                       "local launcher: so many GPUs are granted as this machine's CPU"),
-                 field("local_cpus", &Config::local_cpus,
-                       "local launcher: so many CPUs are handed out, and leases wait for them; 0: not counted, and none waits"),
-                 field("local_memory_mib", &Config::local_memory_mib, "with `local_cpus`: so much memory; 0: not counted"),
-                 field("local_gpus", &Config::local_gpus, "with `local_cpus`: these GPUs, as CUDA_VISIBLE_DEVICES names them"),
-                 field("local_relative", &Config::local_relative, "with `local_nodes`: which of the job's nodes this one is, as srun counts them"),
-                 field("local_nodes", &Config::local_nodes,
-                       "with `local_cpus`: further nodes of the job of Slurm's that pounced runs in, each with `name`, `relative`, `cpus`, `memory_mib`, "
-                       "`gpus`; srun starts workers there"),
-                 field("advertise_address", &Config::advertise_address,
-                       "where compute nodes reach this host; unset: found out"),
-                 field("policy", &Config::policy,
-                       "the site's policy file; unset: /etc/pounce/policy.json where there is one"),
-                 field("state_folder", &Config::state_folder, "unset: ~/.local/state/pounce"),
-                 field("pounce_slurm", &Config::pounce_slurm,
-                       "that program; unset: the one that `pouncectl setup` made, else beside pounced"),
-                 field("pounce_worker", &Config::pounce_worker, "that program; unset: beside pounced"));
+    return table(
+        field("launcher", &Config::launcher, "`slurm` or `local`; unset: slurm where there is one"),
+        field("stand_in_gpus", &Config::stand_in_gpus,
+              "local launcher: so many GPUs are granted as this machine's CPU"),
+        field("local_cpus", &Config::local_cpus,
+              "local launcher: so many CPUs are handed out, and leases wait for them; 0: not counted, and none waits"),
+        field("local_memory_mib", &Config::local_memory_mib, "with `local_cpus`: so much memory; 0: not counted"),
+        field("local_gpus", &Config::local_gpus, "with `local_cpus`: these GPUs, as CUDA_VISIBLE_DEVICES names them"),
+        field("local_relative", &Config::local_relative,
+              "with `local_nodes`: which of the job's nodes this one is, as srun counts them"),
+        field("local_nodes", &Config::local_nodes,
+              "with `local_cpus`: further nodes of the job of Slurm's that pounced runs in, each with `name`, "
+              "`relative`, `cpus`, `memory_mib`, "
+              "`gpus`; srun starts workers there"),
+        field("advertise_address", &Config::advertise_address, "where compute nodes reach this host; unset: found out"),
+        field("policy", &Config::policy, "the site's policy file; unset: /etc/pounce/policy.json where there is one"),
+        field("state_folder", &Config::state_folder, "unset: ~/.local/state/pounce"),
+        field("pounce_slurm", &Config::pounce_slurm,
+              "that program; unset: the one that `pouncectl setup` made, else beside pounced"),
+        field("pounce_worker", &Config::pounce_worker, "that program; unset: beside pounced"));
   }
 };
 

@@ -1,13 +1,14 @@
 // `pounced ensure`: finds this instance's daemon or starts one, and waits for its endpoint.
 
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <poll.h>
-#include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file_io.h"
@@ -21,8 +22,8 @@
 namespace pounce::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kLookForDaemon{20};   // between two looks for a daemon that another process starts
-constexpr std::chrono::seconds kStartSlack{10};  // beyond the one Slurm request that a start makes
+constexpr std::chrono::milliseconds kLookForDaemon{20};  // between two looks for a daemon that another process starts
+constexpr std::chrono::seconds kStartSlack{10};          // beyond the one Slurm request that a start makes
 constexpr std::size_t kLogLines = 10, kReportedLogBytes = 8 * 1024;
 
 std::vector<std::string> serve_command(const CommandLine& command, const Setup& setup) {

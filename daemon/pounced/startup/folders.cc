@@ -2,14 +2,15 @@
 
 #include "pounced/startup/folders.h"
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
 #include "base/file_io.h"
 #include "base/trusted_path.h"
@@ -83,7 +84,7 @@ Folders name_folders(const std::string& state_base, const std::string& cluster, 
 
 Result<void> make_private_folder(const std::string& path) {
   const std::filesystem::path place(path);
-  struct stat facts {};
+  struct stat facts{};
   if (::stat(place.parent_path().c_str(), &facts) != 0 && place.parent_path() != place)
     if (const auto made = make_private_folder(place.parent_path()); !made) return made;
   const auto parent = open_trusted_folder(place.parent_path());

@@ -18,9 +18,9 @@ std::string home_folder();  // $HOME, else the password database
 std::string default_state_folder();
 std::string usual_state_folder();
 
-// In which folder the state folders of all clusters lie: the configured one; else below the home; else, when nothing can
-// be written there or others can write there, on this machine's own disk. A network file system is fine.
-// Thread: main, before the loop.
+// In which folder the state folders of all clusters lie: the configured one; else below the home; else, when nothing
+// can be written there or others can write there, on this machine's own disk. A network file system is fine. Thread:
+// main, before the loop.
 
 struct StateBase {
   std::string path;
@@ -54,7 +54,7 @@ struct Folders {
   std::string key_file() const { return state + "/key"; }
   std::string journal() const { return state + "/journal"; }
   std::string usage() const { return state + "/usage"; }
-  std::string waits() const { return state + "/waits.jsonl"; }  // lease_logs.h
+  std::string waits() const { return state + "/waits.jsonl"; }                                // lease_logs.h
   std::string usage_of_gone() const { return state.substr(0, state.rfind('/')) + "/usage"; }  // of folders removed here
   std::string place() const { return state + "/place"; }
   std::string log() const { return state + "/pounced.log"; }
@@ -68,7 +68,9 @@ struct Folders {
   std::string runs() const { return state.substr(0, state.rfind('/')) + "/runs"; }
   std::string leases() const { return state + "/leases"; }
   // Slurm ends a job whose log cannot be made on its node.
-  std::string lease_log(const LeaseId& lease) const { return shared ? leases() + "/" + lease.hex() + ".log" : "/dev/null"; }
+  std::string lease_log(const LeaseId& lease) const {
+    return shared ? leases() + "/" + lease.hex() + ".log" : "/dev/null";
+  }
 };
 
 // Names only; makes nothing. state_base: ~/.local/state/pounce, or the configured one.

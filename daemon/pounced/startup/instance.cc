@@ -2,6 +2,8 @@
 
 #include "pounced/startup/instance.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -9,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "identity/proof.h"
@@ -45,7 +46,7 @@ Result<Place> place_here(const std::string& cluster, std::uint32_t outer_job) {
   place.machine_id = first_line("/etc/machine-id");  // empty in some containers: boot and namespace tell them apart
   place.boot_id = boot_id();
   place.outer_job = outer_job;
-  struct stat facts {};
+  struct stat facts{};
   if (::stat("/proc/self/ns/net", &facts) != 0 || place.boot_id.empty())
     return failure(ErrorCode::kInternal, "pounced cannot tell where it runs: /proc is not readable");
   place.network_namespace = facts.st_ino;
@@ -109,7 +110,7 @@ void close_journal(const Folders& folders) {
 }  // namespace
 
 std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, const Place& now,
-                                                const std::vector<lease::JournalRecord>& own) {
+                                                           const std::vector<lease::JournalRecord>& own) {
   std::vector<PreviousInstance> found;
   std::error_code trouble;  // what cannot be read today is looked at again at the next start
   for (const auto& entry :
@@ -120,7 +121,8 @@ std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, 
     const JournalContent journal = read_journal(folders.journal());
     if (open_records(journal.records).empty()) continue;
     const auto open = still_open(journal.records, own);
-    spdlog::info("previous instance {} of an earlier boot: {} open records", entry.path().filename().string(), open.size());
+    spdlog::info("previous instance {} of an earlier boot: {} open records", entry.path().filename().string(),
+                 open.size());
     if (!open.empty())
       found.push_back({instance_id(*place), folders, open});
     else if (journal.damaged_bytes == 0)
@@ -143,7 +145,8 @@ bool is_instance(const std::string& name) { return InstanceId::from_hex(name).ha
 std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   std::vector<fs::directory_entry> entries;
   std::error_code trouble;
-  for (fs::directory_iterator at(folder, trouble), end; !trouble && at != end && entries.size() < kMost; at.increment(trouble))
+  for (fs::directory_iterator at(folder, trouble), end; !trouble && at != end && entries.size() < kMost;
+       at.increment(trouble))
     entries.push_back(*at);
   return entries;
 }
@@ -217,7 +220,8 @@ std::map<std::string, FolderState> look_at_others(const Folders& ours, const Pla
   return found;
 }
 
-GoneFolders::GoneFolders(const Folders& ours, Place here) : ours_(ours), here_(std::move(here)), left_(others_of(ours)) {}
+GoneFolders::GoneFolders(const Folders& ours, Place here)
+    : ours_(ours), here_(std::move(here)), left_(others_of(ours)) {}
 
 bool GoneFolders::step() {
   if (left_.empty()) return false;

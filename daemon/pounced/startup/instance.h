@@ -1,5 +1,5 @@
-// Which pounced this is, named by where it runs, and the other instances beside it: those of earlier boots, whose leases
-// it takes over, and those that are gone, whose folders it removes.
+// Which pounced this is, named by where it runs, and the other instances beside it: those of earlier boots, whose
+// leases it takes over, and those that are gone, whose folders it removes.
 #pragma once
 
 #include <chrono>
@@ -53,17 +53,17 @@ std::optional<Place> read_place(const std::string& path);
 // Returns the previous instances with leases that `own`, our journal, does not know to have ended. If all leases of
 // one have ended, its journal is emptied: no daemon takes it over again, and its folder may go (instance.h).
 std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, const Place& now,
-                                                const std::vector<lease::JournalRecord>& own);
+                                                           const std::vector<lease::JournalRecord>& own);
 
 // State folders of daemons that are gone for good: each boot and each notebook job is an instance of its own, so they
-// pile up. One is removed once nothing is left to do for it: its daemon was one of this machine and cannot run any more,
-// its leases have ended, and nothing was written in it for a day, so that its logs can still be read. What its leases
-// used is kept. Thread: loop.
+// pile up. One is removed once nothing is left to do for it: its daemon was one of this machine and cannot run any
+// more, its leases have ended, and nothing was written in it for a day, so that its logs can still be read. What its
+// leases used is kept. Thread: loop.
 
 struct FolderFacts {
-  std::optional<Place> place;  // nullopt: not a state folder that this version can read
-  std::optional<bool> runs;    // whether its daemon runs; nullopt: unknown from here
-  bool open_leases = false;    // also true if a part of its journal cannot be read
+  std::optional<Place> place;    // nullopt: not a state folder that this version can read
+  std::optional<bool> runs;      // whether its daemon runs; nullopt: unknown from here
+  bool open_leases = false;      // also true if a part of its journal cannot be read
   std::chrono::seconds quiet{};  // since anything in it was written
 };
 

@@ -1,21 +1,22 @@
 // `pounced serve`: the daemon's life from start lock to end.
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
-#include <fcntl.h>
 #include <memory>
 #include <optional>
 #include <random>
-#include <signal.h>
 #include <stdexcept>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/unique_fd.h"
@@ -61,7 +62,7 @@ void ring(int) {
 void pass_over(int) {}  // a handler that does nothing, since SIG_IGN would be inherited by workers
 
 void handle(int signal_number, void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   if (::sigaction(signal_number, &action, nullptr) != 0) throw std::runtime_error("cannot handle a signal");
@@ -76,7 +77,7 @@ Signals::Signals() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   handle(SIGINT, ring);
   handle(SIGPIPE, pass_over);
   handle(SIGXFSZ, pass_over);  // a write beyond `ulimit -f` is an error of the write
-  handle(SIGHUP, pass_over);  // the terminal of a `serve` by hand may go
+  handle(SIGHUP, pass_over);   // the terminal of a `serve` by hand may go
 }
 
 Signals::~Signals() {
@@ -88,7 +89,7 @@ Signals::~Signals() {
 namespace {
 
 constexpr std::chrono::seconds kLookAtFiles{5};  // one small file each time
-constexpr std::chrono::hours kShowLife{1};      // instance.cc relies on it
+constexpr std::chrono::hours kShowLife{1};       // instance.cc relies on it
 constexpr std::chrono::milliseconds kBetweenFolders{50};
 constexpr std::chrono::hours kBetweenLooks{1};
 constexpr rlim_t kDescriptors = 65536;  // each peer is one (gotchas Z3)
@@ -146,8 +147,10 @@ void tidy(transport::EventLoop& loop, const std::shared_ptr<GoneFolders>& gone) 
   });
 }
 
-void remove_expired(transport::EventLoop& loop, const std::shared_ptr<ExpiredStates>& states, std::chrono::milliseconds wait) {
-  loop.at(Clock::now() + wait, [&loop, states] { remove_expired(loop, states, states->step() ? kBetweenFolders : kBetweenLooks); });
+void remove_expired(transport::EventLoop& loop, const std::shared_ptr<ExpiredStates>& states,
+                    std::chrono::milliseconds wait) {
+  loop.at(Clock::now() + wait,
+          [&loop, states] { remove_expired(loop, states, states->step() ? kBetweenFolders : kBetweenLooks); });
 }
 
 Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report) {
@@ -172,8 +175,11 @@ Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report
   look_after_files(loop, setup, lock, **daemon);
   show_life(loop, setup, lock);
   tidy(loop, std::make_shared<GoneFolders>(setup.folders, setup.place));
-  const auto keep = [&daemon] { return std::chrono::duration_cast<std::chrono::seconds>((*daemon)->times().parked_keep); };
-  remove_expired(loop, std::make_shared<ExpiredStates>(setup.folders.parked(), keep, [] { return std::time(nullptr); }), kBetweenFolders);
+  const auto keep = [&daemon] {
+    return std::chrono::duration_cast<std::chrono::seconds>((*daemon)->times().parked_keep);
+  };
+  remove_expired(loop, std::make_shared<ExpiredStates>(setup.folders.parked(), keep, [] { return std::time(nullptr); }),
+                 kBetweenFolders);
   loop.run();
   return {};
 }

@@ -1,15 +1,17 @@
-// What must be known before a start: the sibling programs, Slurm's configuration, the launcher, the instance, its files.
+// What must be known before a start: the sibling programs, Slurm's configuration, the launcher, the instance, its
+// files.
 
 #include "pounced/startup/setup.h"
+
+#include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <pwd.h>
 #include <sstream>
-#include <unistd.h>
 
 #include "pounced/leases/site_policy.h"
 #include "pounced/net/endpoint.h"
@@ -127,7 +129,8 @@ bool plain_name(const std::string& name) {
 }
 
 void fill_in(Config& config) {
-  if (config.pounce_slurm.empty()) config.pounce_slurm = slurm::find_helper(std::filesystem::path(this_program()).parent_path());
+  if (config.pounce_slurm.empty())
+    config.pounce_slurm = slurm::find_helper(std::filesystem::path(this_program()).parent_path());
   if (config.pounce_worker.empty()) config.pounce_worker = beside_this_program("pounce-worker");
   if (!config.state_folder.empty()) config.state_folder = std::filesystem::absolute(config.state_folder).string();
 }

@@ -2,11 +2,12 @@
 
 #include "pounced/startup/spawn.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <string_view>
-#include <unistd.h>
 
 #include "base/file_io.h"
 #include "base/log.h"
@@ -45,7 +46,8 @@ Result<UniqueFd> spawn_detached(const std::vector<std::string>& command, const s
   Program program{.command = command};
   program.environment = daemon_environment();
   program.directory = std::string("/");
-  program.descriptors = {{STDOUT_FILENO, log.get()}, {STDERR_FILENO, log.get()}, {StartReport::kDescriptor, pipe->writer.get()}};
+  program.descriptors = {
+      {STDOUT_FILENO, log.get()}, {STDERR_FILENO, log.get()}, {StartReport::kDescriptor, pipe->writer.get()}};
   program.standing = Standing::kOrphan;
   program.file_mask = 077;
   if (const auto started = start_process(program); !started)

@@ -15,8 +15,8 @@
 
 namespace pounce::daemon {
 
-// The start: nothing ties the daemon to its starter. It has its own session, inherits no descriptor but the report pipe,
-// writes standard output and error to the log, has a clean environment, and is not our child. Thread: main.
+// The start: nothing ties the daemon to its starter. It has its own session, inherits no descriptor but the report
+// pipe, writes standard output and error to the log, has a clean environment, and is not our child. Thread: main.
 
 // The variables that a daemon may see: no job's SLURM_*, no secrets of a shell.
 Environment daemon_environment();
@@ -44,8 +44,8 @@ class StartReport {
 };
 
 // Why a start failed, for those who waited for it: the line of StartReport, in a file beside the lock, under the owner
-// record of the process that failed. They are told the same at once, instead of starting one after another into the same
-// trouble. Best effort: where the file cannot be written, the next one tries by itself. Thread: any.
+// record of the process that failed. They are told the same at once, instead of starting one after another into the
+// same trouble. Best effort: where the file cannot be written, the next one tries by itself. Thread: any.
 
 void leave_start_failure(const Folders& folders, const LockOwner& starter, std::string_view report);
 // Returns the report that this starter left; nullopt: none.

@@ -24,13 +24,11 @@ using nlohmann::json;
 constexpr int kTries = 100;  // each lost try means that another process got further
 
 std::uint64_t pid_namespace() {
-  struct stat facts {};
+  struct stat facts{};
   return ::stat("/proc/self/ns/pid", &facts) == 0 ? facts.st_ino : 0;
 }
 
-std::optional<LockOwner> read_owner(const std::string& path) {
-  return decode_owner(read_own_file(path).value_or(""));
-}
+std::optional<LockOwner> read_owner(const std::string& path) { return decode_owner(read_own_file(path).value_or("")); }
 
 std::string path_of(const std::string& base, std::uint32_t number) { return base + "." + std::to_string(number); }
 
@@ -68,7 +66,9 @@ void remove_older(const std::string& base, std::uint32_t number) {
 
 }  // namespace
 
-LockOwner this_process() { return {::getpid(), launch::start_ticks(::getpid()).value_or(0), pid_namespace(), boot_id()}; }
+LockOwner this_process() {
+  return {::getpid(), launch::start_ticks(::getpid()).value_or(0), pid_namespace(), boot_id()};
+}
 
 std::string encode_owner(const LockOwner& owner) {
   return json{{"pid", owner.pid},

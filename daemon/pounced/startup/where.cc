@@ -1,10 +1,9 @@
-#include "pounced/startup/commands.h"
-
 #include <nlohmann/json.hpp>
 
 #include "pounced/leases/site_policy.h"
-#include "pounced/startup/instance.h"
+#include "pounced/startup/commands.h"
 #include "pounced/startup/folders.h"
+#include "pounced/startup/instance.h"
 #include "protocol/codec.h"
 
 namespace pounce::daemon {

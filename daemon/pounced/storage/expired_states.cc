@@ -39,7 +39,8 @@ void ExpiredStates::look_at(std::string id) {
   const std::int64_t used = state ? state->used_s().value_or(now) : now;  // a state of unknown age stays
   if (now - used <= keep) return;
   const auto aside = folder_->put_aside(id);
-  spdlog::info("saved variables {}, not used for {} days: {}", id, (now - used) / kDay, aside ? "removed" : aside.error().text);
+  spdlog::info("saved variables {}, not used for {} days: {}", id, (now - used) / kDay,
+               aside ? "removed" : aside.error().text);
   if (aside) aside_.push_back(*aside);
 }
 

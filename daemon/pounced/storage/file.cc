@@ -2,13 +2,14 @@
 
 #include "pounced/storage/file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file_io.h"
 #include "base/unique_fd.h"
@@ -23,7 +24,8 @@ void sync_folder_of(const std::string& path) {
 }
 
 // publish: gives the complete file its name and returns 0 on success.
-Result<void> write_beside(const std::string& path, std::string_view content, int (*publish)(const char* from, const char* to)) {
+Result<void> write_beside(const std::string& path, std::string_view content,
+                          int (*publish)(const char* from, const char* to)) {
   const std::string temporary = path + ".new." + std::to_string(::getpid());
   ::unlink(temporary.c_str());  // left by a dead process with our PID
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -42,20 +44,24 @@ int link_and_unlink(const char* from, const char* to) { return ::link(from, to) 
 
 }  // namespace
 
-Result<void> replace_file(const std::string& path, std::string_view content) { return write_beside(path, content, ::rename); }
+Result<void> replace_file(const std::string& path, std::string_view content) {
+  return write_beside(path, content, ::rename);
+}
 
-Result<void> create_file(const std::string& path, std::string_view content) { return write_beside(path, content, link_and_unlink); }
+Result<void> create_file(const std::string& path, std::string_view content) {
+  return write_beside(path, content, link_and_unlink);
+}
 
 std::optional<std::string> read_own_file(const std::string& path, std::size_t most_bytes) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  struct stat facts {};
+  struct stat facts{};
   if (!fd || ::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid())
     return std::nullopt;
   return read_whole(fd.get(), most_bytes);
 }
 
 bool append_lines(const std::string& path, const std::string& lines, std::uintmax_t most_bytes) {
-  struct stat is {};
+  struct stat is{};
   if (::stat(path.c_str(), &is) == 0 && static_cast<std::uintmax_t>(is.st_size) > most_bytes)
     std::rename(path.c_str(), (path + ".1").c_str());
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

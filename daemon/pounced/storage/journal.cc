@@ -2,16 +2,17 @@
 
 #include "pounced/storage/journal.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <set>
 #include <string_view>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file_io.h"
 #include "model/json.h"
@@ -122,15 +123,16 @@ Result<Journal> Journal::open(const std::string& path, const std::vector<Journal
 
 Result<void> Journal::take_file() {
   UniqueFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
-  struct stat facts {};
-  if (!file || ::fstat(file.get(), &facts) != 0) return failure(ErrorCode::kInternal, path_ + " cannot be opened: " + std::strerror(errno));
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0)
+    return failure(ErrorCode::kInternal, path_ + " cannot be opened: " + std::strerror(errno));
   file_ = std::move(file);
   size_ = static_cast<std::size_t>(facts.st_size);
   return {};
 }
 
 bool Journal::repair() {
-  struct stat facts {};
+  struct stat facts{};
   if (::fstat(file_.get(), &facts) != 0 || facts.st_nlink > 0) return false;
   return create_file(path_, text_of(open_)) && take_file();
 }
@@ -138,7 +140,8 @@ bool Journal::repair() {
 Result<void> Journal::append(const JournalRecord& record, bool sync) {
   repair();
   if (sync && ::access(path_.c_str(), F_OK) != 0)
-    return failure(ErrorCode::kInternal, "the journal was removed and cannot be written anew: " + std::string(std::strerror(errno)));
+    return failure(ErrorCode::kInternal,
+                   "the journal was removed and cannot be written anew: " + std::string(std::strerror(errno)));
   const std::string line = encode_journal_line(record);
   if (!write_all(file_.get(), line) || (sync && ::fdatasync(file_.get()) != 0)) {
     const std::string why = std::strerror(errno);

@@ -37,7 +37,9 @@ bool ExecCore::cancel_asked(const TaskId& task) const {
 }
 
 bool ExecCore::owes(const SessionId& session) const {
-  return std::ranges::any_of(tasks_, [&](const auto& entry) { return entry.second.session == session && entry.second.state == RemoteTaskState::kDone; });
+  return std::ranges::any_of(tasks_, [&](const auto& entry) {
+    return entry.second.session == session && entry.second.state == RemoteTaskState::kDone;
+  });
 }
 
 void ExecCore::on(const TaskArrived& event, Actions& actions) {
@@ -153,7 +155,8 @@ RemoteTaskState ExecCore::state_for(const SessionId& session, const TaskId& task
 
 void ExecCore::on(const CancelRequested& event, Actions& actions) {
   Record* record = own(event.session, event.task);
-  if (record == nullptr || record->state == RemoteTaskState::kDone || (event.only_if_queued && record->state == RemoteTaskState::kRunning)) {
+  if (record == nullptr || record->state == RemoteTaskState::kDone ||
+      (event.only_if_queued && record->state == RemoteTaskState::kRunning)) {
     ++ignored_;
     return;
   }
@@ -221,7 +224,8 @@ const char* ExecCore::broken_invariant() const {
   for (const auto& [task, record] : tasks_) {
     queued += record.state == RemoteTaskState::kQueued;
     running += record.state == RemoteTaskState::kRunning;
-    if (record.state == RemoteTaskState::kUnknown || record.state == RemoteTaskState::kForgotten) return "a known task is unknown";
+    if (record.state == RemoteTaskState::kUnknown || record.state == RemoteTaskState::kForgotten)
+      return "a known task is unknown";
     if (record.state == RemoteTaskState::kRunning && running_ != task) return "a second task runs";
     if (record.state == RemoteTaskState::kQueued && std::count(queue_.begin(), queue_.end(), task) != 1)
       return "a queued task is not exactly once in the queue";

@@ -53,8 +53,8 @@ struct SessionDismissed {
 };
 struct TimePassed {};  // at next_deadline(), or at any time
 
-using Event = std::variant<TaskArrived, RunnerReady, RunnerAway, RunEnded, OutcomesAcknowledged, StatesRequested, CancelRequested,
-                           SessionDismissed, TimePassed>;
+using Event = std::variant<TaskArrived, RunnerReady, RunnerAway, RunEnded, OutcomesAcknowledged, StatesRequested,
+                           CancelRequested, SessionDismissed, TimePassed>;
 
 // What the worker's engine must do after an event. Each is idempotent or happens once per task and attempt. Values.
 // Thread: any.
@@ -99,8 +99,8 @@ struct TellActivity {  // queued and running tasks, after a change
   std::uint32_t running = 0;
 };
 
-using Action = std::variant<KeepTask, StartTask, TellStarted, InterruptTask, GiveUp, FailTask, SendOutcome, AnswerStates,
-                            ForgetTask, TellActivity>;
+using Action = std::variant<KeepTask, StartTask, TellStarted, InterruptTask, GiveUp, FailTask, SendOutcome,
+                            AnswerStates, ForgetTask, TellActivity>;
 
 class ExecCore {
  public:

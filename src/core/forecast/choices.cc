@@ -18,7 +18,10 @@ const ClassUse* class_of(const ClassReport& report, const std::string& name) {
 // The class limit that such a request would meet. The waiting request itself is not counted: it runs nowhere.
 Cause limit_against(const Resources& asks, const ClassUse& use) {
   const auto limit = [&](CauseCode code, std::int64_t most, std::int64_t used = 0) {
-    return Cause{.code = code, .number = static_cast<std::uint32_t>(most), .used = static_cast<std::uint32_t>(used), .word = use.name};
+    return Cause{.code = code,
+                 .number = static_cast<std::uint32_t>(most),
+                 .used = static_cast<std::uint32_t>(used),
+                 .word = use.name};
   };
   const auto gpus = static_cast<std::int64_t>(asks.all_gpus());
   if (gpus > 0 && (use.gpus_job == 0 || use.gpus_most == 0)) return limit(CauseCode::kClassWithoutGpu, 0);
@@ -26,7 +29,8 @@ Cause limit_against(const Resources& asks, const ClassUse& use) {
   if (use.gpus_most >= 0 && gpus > use.gpus_most) return limit(CauseCode::kClassGpusOfUser, use.gpus_most);
   if (use.time_min >= 0 && asks.time.count() > use.time_min)
     return {.code = CauseCode::kClassTime, .time = std::chrono::minutes(use.time_min), .word = use.name};
-  if (use.jobs_most >= 0 && use.jobs_used >= use.jobs_most) return limit(CauseCode::kClassJobsTaken, use.jobs_most, use.jobs_used);
+  if (use.jobs_most >= 0 && use.jobs_used >= use.jobs_most)
+    return limit(CauseCode::kClassJobsTaken, use.jobs_most, use.jobs_used);
   if (use.gpus_most >= 0 && gpus > 0 && use.gpus_used + gpus > use.gpus_most)
     return limit(CauseCode::kClassGpusTaken, use.gpus_most, use.gpus_used);
   return {};
@@ -38,7 +42,8 @@ class Room {
   Room(const ClassReport& report, const HasRoom& has_room) : report_(report), has_room_(has_room) {}
 
   void put(Choice& choice) const {
-    if (const ClassUse* use = class_of(report_, choice.resources.class_name)) choice.cause = limit_against(choice.resources, *use);
+    if (const ClassUse* use = class_of(report_, choice.resources.class_name))
+      choice.cause = limit_against(choice.resources, *use);
     if (choice.cause) return;
     choice.now = has_room_(choice.resources);
     if (!choice.now) choice.eta = soonest(choice.resources);
@@ -65,7 +70,9 @@ std::string gpu_option(const std::string& type, std::uint32_t count) {
   return count == 1 ? type : type + ":" + std::to_string(count);
 }
 
-Choice choice_of(const char* kind, std::string option, const Resources& resources) { return {kind, std::move(option), resources}; }
+Choice choice_of(const char* kind, std::string option, const Resources& resources) {
+  return {kind, std::move(option), resources};
+}
 
 // The classes that the site's policy names for when this one is full, the best first; all classes where it names
 // none.

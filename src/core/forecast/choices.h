@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "model/eta.h"
 #include "model/cluster.h"
+#include "model/eta.h"
 #include "model/job.h"
 
 namespace pounce::forecast {

@@ -60,7 +60,8 @@ class Cut {
       return known->second;
     };
     for (const AnyJob& job : cluster.jobs)
-      if (!job.runs && job.id != mine.id && job.priority > 0 && competes(job) && goes_first(job, mine) && waits_here(job))
+      if (!job.runs && job.id != mine.id && job.priority > 0 && competes(job) && goes_first(job, mine) &&
+          waits_here(job))
         waiting_.push_back(&job);
     std::ranges::sort(waiting_, [](const AnyJob* one, const AnyJob* other) { return goes_first(*one, *other); });
     forget_what_is_not_counted();
@@ -127,7 +128,9 @@ class Cut {
 
 }  // namespace
 
-Line line_of(const Cluster& cluster, const AnyJob& mine, const Bound& bound) { return Cut(cluster, mine, bound).line(); }
+Line line_of(const Cluster& cluster, const AnyJob& mine, const Bound& bound) {
+  return Cut(cluster, mine, bound).line();
+}
 
 Things free_of(const Cluster& cluster, const std::vector<std::string>& partitions) {
   const Places places = places_of(cluster, partitions);

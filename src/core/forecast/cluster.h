@@ -26,8 +26,8 @@ struct AnyJob {
   Things things;
   double limit_s = 0, ran_s = 0;
   bool runs = false;
-  bool competes = false;            // it waits for its turn, not for something of its own
-  std::uint32_t count = 1;          // of an array: so many of these
+  bool competes = false;             // it waits for its turn, not for something of its own
+  std::uint32_t count = 1;           // of an array: so many of these
   std::vector<std::uint32_t> nodes;  // of one that runs: places in Cluster::nodes
 };
 

@@ -16,7 +16,8 @@ double share_of(const Run& run) {
 }
 
 bool is_of(const Run& run, const Kind& kind) {
-  return (kind.user.empty() || run.user == kind.user) && (kind.class_name.empty() || run.class_name == kind.class_name) &&
+  return (kind.user.empty() || run.user == kind.user) &&
+         (kind.class_name.empty() || run.class_name == kind.class_name) &&
          (kind.limit_s == 0 || run.limit_s == kind.limit_s);
 }
 
@@ -58,14 +59,15 @@ std::size_t Runs::seen(const Kind& kind) const {
 
 namespace {
 
-constexpr std::size_t kDepth = 50;       // how many waiting jobs Slurm tries in the gaps of the first
+constexpr std::size_t kDepth = 50;  // how many waiting jobs Slurm tries in the gaps of the first
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 Kind kind_of(const Job& job) { return {job.user, job.class_name, static_cast<std::int64_t>(job.limit_s)}; }
 
 class Game {
  public:
-  Game(const Line& line, const Runs& runs, std::mt19937_64& luck) : line_(line), luck_(luck), started_(line.waiting.size()) {
+  Game(const Line& line, const Runs& runs, std::mt19937_64& luck)
+      : line_(line), luck_(luck), started_(line.waiting.size()) {
     for (const auto* jobs : {&line.running, &line.waiting})
       for (const Job& job : *jobs) shares_.push_back(&runs.shares(kind_of(job)));
     for (const Job& job : line.running) run_at_first_.add(latest_end(job), &job.needs);

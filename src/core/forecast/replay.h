@@ -65,12 +65,14 @@ class LatestEnds {
  public:
   // `needs` must outlive its entry, and identifies it.
   void add(Time at, const Amounts* needs) {
-    ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), at, [](const Time& time, const End& end) { return time < end.at; }),
+    ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), at,
+                                  [](const Time& time, const End& end) { return time < end.at; }),
                  {at, needs});
   }
 
   void remove(Time at, const Amounts* needs) {
-    auto found = std::lower_bound(ends_.begin(), ends_.end(), at, [](const End& end, const Time& time) { return end.at < time; });
+    auto found = std::lower_bound(ends_.begin(), ends_.end(), at,
+                                  [](const End& end, const Time& time) { return end.at < time; });
     while (found != ends_.end() && found->needs != needs) ++found;
     if (found != ends_.end()) ends_.erase(found);
   }
@@ -103,7 +105,7 @@ struct Line {
   std::vector<std::uint64_t> room;  // of each thing: all there is, in use or not
   std::vector<bool> own;            // a limit of this user: a job that waits for it delays no other job
   std::vector<Job> running;
-  std::vector<Job> waiting;         // in the order in which Slurm looks at them; the last one is forecast
+  std::vector<Job> waiting;  // in the order in which Slurm looks at them; the last one is forecast
 };
 
 constexpr std::size_t kMostPlayed = 1000;  // running and waiting

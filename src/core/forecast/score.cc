@@ -27,7 +27,9 @@ double best_constant(std::vector<double> waits) {
   const std::size_t half = waits.size() / 2;
   double best = median(waits);
   for (std::size_t i = 0; i + half < waits.size(); ++i)
-    if (const double middle = (waits[i] + waits[i + half]) / 2; median_distance(waits, middle) < median_distance(waits, best)) best = middle;
+    if (const double middle = (waits[i] + waits[i + half]) / 2;
+        median_distance(waits, middle) < median_distance(waits, best))
+      best = middle;
   return best;
 }
 

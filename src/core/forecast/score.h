@@ -10,9 +10,9 @@ namespace pounce::forecast {
 
 struct Statement {
   std::string lease;
-  std::int64_t stated_s = 0;                         // when it was made
-  std::int64_t start_s = 0, low_s = 0, high_s = 0;   // what was said
-  std::int64_t started_s = 0;                        // what came
+  std::int64_t stated_s = 0;                        // when it was made
+  std::int64_t start_s = 0, low_s = 0, high_s = 0;  // what was said
+  std::int64_t started_s = 0;                       // what came
 };
 
 // Of each wait's first statement; the later ones are easier.

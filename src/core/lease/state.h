@@ -17,11 +17,11 @@
 #include "base/clock.h"
 #include "core/lease/events.h"
 #include "job/slurm_reason.h"
-#include "pounce/cause.h"
-#include "pounce/error.h"
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/worker_report.h"
+#include "pounce/cause.h"
+#include "pounce/error.h"
 #include "pounce/resources.h"
 
 namespace pounce::lease {

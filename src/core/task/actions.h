@@ -52,8 +52,7 @@ struct SendDemand {  // all of it each time
   std::vector<Request> requests;
 };
 
-using Action =
-    std::variant<Connect, Disconnect, SendTask, SendCancel, SendQuery, Acknowledge, Deliver, Fail, TellReach,
-                 SendDemand>;
+using Action = std::variant<Connect, Disconnect, SendTask, SendCancel, SendQuery, Acknowledge, Deliver, Fail, TellReach,
+                            SendDemand>;
 
 }  // namespace pounce::task

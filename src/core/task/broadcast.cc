@@ -24,7 +24,9 @@ void Broadcast::made(const ObjectId& object, const Place& place, const std::stri
 
 Broadcast::Decisions Broadcast::has(const ObjectId& object, const Place& place) { return settle(object, place, true); }
 
-Broadcast::Decisions Broadcast::refused(const ObjectId& object, const Place& place) { return settle(object, place, false); }
+Broadcast::Decisions Broadcast::refused(const ObjectId& object, const Place& place) {
+  return settle(object, place, false);
+}
 
 Broadcast::Decisions Broadcast::settle(const ObjectId& object, const Place& place, bool has_it) {
   Decisions decisions;
@@ -81,7 +83,8 @@ void Broadcast::dropped(const ObjectId& object, const Place& place) {
 
 void Broadcast::forget(const ObjectId& object) {
   const auto found = spreads_.find(object);
-  if (found != spreads_.end() && found->second.waiting.empty() && found->second.under_way.empty()) spreads_.erase(found);
+  if (found != spreads_.end() && found->second.waiting.empty() && found->second.under_way.empty())
+    spreads_.erase(found);
 }
 
 void Broadcast::end_fetch(const ObjectId& object, Spread& spread, const Place& place, Decisions& decisions) {
@@ -95,7 +98,8 @@ void Broadcast::begin_what_can(const ObjectId& object, Spread& spread, Decisions
   for (auto one = spread.waiting.begin(); one != spread.waiting.end();) {
     const auto turns = static_cast<std::uint32_t>(std::bit_width(spread.machines.size()));
     auto source = spread.source_for(*one, turns);
-    if (!source && spread.under_way.empty()) source = spread.source_for(*one, std::numeric_limits<std::uint32_t>::max());
+    if (!source && spread.under_way.empty())
+      source = spread.source_for(*one, std::numeric_limits<std::uint32_t>::max());
     if (!source) {
       ++one;
       continue;
@@ -114,7 +118,9 @@ std::optional<std::optional<Place>> Broadcast::Spread::source_for(const Waiting&
     const auto source = least_used([&](const Place& source, std::uint32_t) { return beside(one.place, source); });
     return source ? std::optional<std::optional<Place>>(source) : std::nullopt;
   }
-  if (!one.from_client && std::ranges::any_of(under_way, [&](const auto& fetch) { return fetch.second.counts && is_beside(fetch); })) return std::nullopt;
+  if (!one.from_client &&
+      std::ranges::any_of(under_way, [&](const auto& fetch) { return fetch.second.counts && is_beside(fetch); }))
+    return std::nullopt;
   const auto is_made_there = [](const auto& fetch) { return fetch.second.counts && fetch.second.from == fetch.first; };
   if (!one.from_client && std::ranges::any_of(under_way, is_made_there)) return std::nullopt;
   const auto best = least_used([&](const Place&, std::uint32_t gave) { return !one.from_client && gave < most; });
@@ -123,22 +129,28 @@ std::optional<std::optional<Place>> Broadcast::Spread::source_for(const Waiting&
   return std::nullopt;
 }
 
-std::optional<Place> Broadcast::Spread::least_used(const std::function<bool(const Place& source, std::uint32_t gave)>& may) const {
+std::optional<Place> Broadcast::Spread::least_used(
+    const std::function<bool(const Place& source, std::uint32_t gave)>& may) const {
   const std::pair<const Place, std::uint32_t>* best = nullptr;
   for (const auto& source : sources)
-    if (may(source.first, source.second) && !busy(source.first) && (best == nullptr || source.second < best->second)) best = &source;
+    if (may(source.first, source.second) && !busy(source.first) && (best == nullptr || source.second < best->second))
+      best = &source;
   return best == nullptr ? std::nullopt : std::optional(best->first);
 }
 
 bool Broadcast::Spread::beside(const Place& one, const Place& other) const {
   const auto first = machines.find(one), second = machines.find(other);
-  return first != machines.end() && second != machines.end() && !first->second.empty() && first->second == second->second;
+  return first != machines.end() && second != machines.end() && !first->second.empty() &&
+         first->second == second->second;
 }
 
 bool Broadcast::Spread::busy(const std::optional<Place>& source) const {
-  return std::ranges::any_of(under_way, [&](const auto& fetch) { return fetch.second.counts && fetch.second.from == source; });
+  return std::ranges::any_of(under_way,
+                             [&](const auto& fetch) { return fetch.second.counts && fetch.second.from == source; });
 }
 
-std::uint32_t& Broadcast::Spread::given_by(const std::optional<Place>& source) { return source ? sources.at(*source) : by_client; }
+std::uint32_t& Broadcast::Spread::given_by(const std::optional<Place>& source) {
+  return source ? sources.at(*source) : by_client;
+}
 
 }  // namespace pounce::task

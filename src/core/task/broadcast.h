@@ -7,8 +7,8 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,7 +58,7 @@ class Broadcast {
     std::map<Place, std::uint32_t> sources;  // the workers that have it, and how often each sent it
     std::deque<Waiting> waiting;
     std::map<Place, UnderWay> under_way;
-    std::map<Place, std::string> machines;   // of the workers that want the object or have it
+    std::map<Place, std::string> machines;  // of the workers that want the object or have it
 
     bool beside(const Place& one, const Place& other) const;
     bool busy(const std::optional<Place>& source) const;

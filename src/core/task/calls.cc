@@ -35,7 +35,8 @@ void Machine::on(const CancelRequested& event) {
   const auto found = tasks_.find(event.task);
   if (found == tasks_.end()) return;  // it has ended: nothing to cancel
   Task& task = found->second;
-  if (task.state == TaskState::kWaiting) return fail(event.task, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
+  if (task.state == TaskState::kWaiting)
+    return fail(event.task, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
   (event.only_if_queued ? task.only_if_started : task.cancelling) = true;
   task.grace = event.grace;
   // A worker out of reach gets the cancel after it was queried about the task (on QueryAnswered).
@@ -88,7 +89,8 @@ void Machine::on(const RequestRefused& event) {
   demand_changed_ = true;
   RequestRecord& record = requests_.at(event.request);
   const Queue& queue = queues_.at(record.queue);
-  if (event.error.context.contains(kFitsApart) && !queue.resources.is_pool() && queue.workers == 0) return take_apart(record.queue);
+  if (event.error.context.contains(kFitsApart) && !queue.resources.is_pool() && queue.workers == 0)
+    return take_apart(record.queue);
   if (others_serve(event.request)) {
     record.refused = true;
     return;
@@ -114,7 +116,8 @@ void Machine::on(const WorkerGranted& event) {
                                    : error_of(ErrorCode::kLost, CauseCode::kJobStartedTwice));
   }
   const QueueId queue = requests_.at(event.request).queue;
-  add_worker(event.place, {.request = event.request, .queue = queue, .epoch = event.epoch, .key = event.key, .silent_since = now_});
+  add_worker(event.place,
+             {.request = event.request, .queue = queue, .epoch = event.epoch, .key = event.key, .silent_since = now_});
   emit(Connect{event.place, event.epoch});
   dispatch(queue);  // tasks that the earlier interpreter lost and that may run again
 }

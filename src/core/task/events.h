@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "base/curve_key.h"
-#include "pounce/error.h"
 #include "model/ids.h"
-#include "pounce/resources.h"
 #include "model/task.h"
+#include "pounce/error.h"
+#include "pounce/resources.h"
 
 namespace pounce::task {
 
@@ -37,7 +37,7 @@ struct Place {
 struct TaskSubmitted {
   TaskId task;
   Resources resources;
-  std::uint32_t retries = 0;  // how often it may run again after it was lost
+  std::uint32_t retries = 0;            // how often it may run again after it was lost
   std::optional<WorkerIndex> worker{};  // the worker of its lease that must run it; nullopt: any
 };
 struct CancelRequested {
@@ -73,7 +73,7 @@ struct WorkerDied {
   Epoch epoch;
   Error error;
   std::optional<std::vector<TaskId>> started{};  // no other task was ever started there; nullopt: not known
-  PublicKey key{};  // of the interpreter that died; zero: not known
+  PublicKey key{};                               // of the interpreter that died; zero: not known
 };
 struct LeaseLost {
   RequestId request;
@@ -143,8 +143,9 @@ struct TaskUnsendable {  // its data cannot be sent or its worker refused it: it
 
 struct TimePassed {};  // at next_deadline(), or at any time
 
-using Event = std::variant<TaskSubmitted, CancelRequested, TaskMoved, MoreToCome, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
-                           WorkerDied, LeaseLost, RequestRefused, RequestBound, WorkerAttached, WorkerUnreachable, WorkerSilent,
-                           WorkerSeen, WorkerRefusedUs, WorkerLeaving, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
+using Event = std::variant<TaskSubmitted, CancelRequested, TaskMoved, MoreToCome, ClientClosing, SessionOpened,
+                           DaemonFailed, WorkerGranted, WorkerDied, LeaseLost, RequestRefused, RequestBound,
+                           WorkerAttached, WorkerUnreachable, WorkerSilent, WorkerSeen, WorkerRefusedUs, WorkerLeaving,
+                           TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
 
 }  // namespace pounce::task

@@ -70,7 +70,8 @@ void Machine::on(const TimePassed&) {
 void Machine::fence() {
   std::vector<Place> fenced;
   for (const auto& [place, worker] : workers_)
-    if (worker.link != Link::kAttached && !worker.window.empty() && now_ >= worker.silent_since + settings_.fenced_after)
+    if (worker.link != Link::kAttached && !worker.window.empty() &&
+        now_ >= worker.silent_since + settings_.fenced_after)
       fenced.push_back(place);
   const Error silent = error_of(ErrorCode::kLost, CauseCode::kUnreachableTooLong);
   for (const Place& place : fenced) lose_worker(place, silent);

@@ -66,7 +66,8 @@ const Machine::Queue* Machine::queue_of(const Resources& resources) const {
 
 // The request that the queue's tasks wait for first.
 std::optional<RequestId> Machine::request_of(const Queue& queue) const {
-  const auto wanted = std::ranges::find_if(queue.requests, [this](RequestId id) { return requests_.at(id).wanted && requests_.at(id).workers == 0; });
+  const auto wanted = std::ranges::find_if(
+      queue.requests, [this](RequestId id) { return requests_.at(id).wanted && requests_.at(id).workers == 0; });
   return wanted == queue.requests.end() ? queue.requests.front() : *wanted;
 }
 
@@ -74,7 +75,8 @@ bool Machine::needs_daemon() const { return !closed_ && (!tasks_.empty() || !lea
 
 QueueId Machine::queue_for(const Resources& resources) {
   const QueueId fresh{static_cast<std::uint32_t>(queues_.size() + 1)};
-  const auto [entry, is_new] = resources.is_pool() ? pool_ids_.try_emplace(resources.of_one_lease(), fresh) : queue_ids_.try_emplace(resources, fresh);
+  const auto [entry, is_new] = resources.is_pool() ? pool_ids_.try_emplace(resources.of_one_lease(), fresh)
+                                                   : queue_ids_.try_emplace(resources, fresh);
   Queue& queue = queues_[entry->second];
   // A pool has the size that was submitted last.
   if (is_new || (resources.is_pool() && queue.resources != resources)) queue.resources = resources;
@@ -227,9 +229,11 @@ void Machine::check_invariants() const {
     std::uint32_t running = 0;
     for (const RequestId request : queue.requests) running += requests_.at(request).running;
     POUNCE_CHECK(running == queue.running, "a queue's running tasks are those of its requests");
-    const auto wanted = std::ranges::count_if(queue.requests, [this](RequestId request) { return requests_.at(request).wanted; });
+    const auto wanted =
+        std::ranges::count_if(queue.requests, [this](RequestId request) { return requests_.at(request).wanted; });
     POUNCE_CHECK(static_cast<std::uint32_t>(wanted) == queue.wanted, "a queue's wanted requests are counted");
-    POUNCE_CHECK(!queue.resources.is_pool() || demand_changed_ || wanted <= queue.resources.leases_most, "a pool wants no more leases than it may have");
+    POUNCE_CHECK(!queue.resources.is_pool() || demand_changed_ || wanted <= queue.resources.leases_most,
+                 "a pool wants no more leases than it may have");
     waiting += queue.waiting.size();
   }
   for (const auto& [request, record] : requests_) {

@@ -78,10 +78,10 @@ class Machine {
   std::optional<TaskState> state(TaskId task) const;  // nullopt: unknown or ended
   std::optional<RequestId> request_of(TaskId task) const;
   std::optional<RequestId> request_of(const Resources& resources) const;
-  std::vector<RequestId> requests_of(TaskId task) const;  // of a pool: all that serve it
-  std::uint32_t workers_for(const Resources& resources) const;  // present or requested
+  std::vector<RequestId> requests_of(TaskId task) const;         // of a pool: all that serve it
+  std::uint32_t workers_for(const Resources& resources) const;   // present or requested
   std::uint32_t free_workers(const Resources& resources) const;  // that could begin a task at once
-  bool needs_daemon() const;                          // something waits, runs or is held
+  bool needs_daemon() const;                                     // something waits, runs or is held
   std::uint64_t late_results() const { return late_results_; }
   std::vector<Request> demand() const;
 
@@ -103,18 +103,18 @@ class Machine {
   struct Queue {
     Resources resources;
     std::map<std::uint64_t, TaskId> waiting;
-    std::vector<RequestId> requests;  // that serve it; a pool adds some as it wants them
+    std::vector<RequestId> requests;                     // that serve it; a pool adds some as it wants them
     std::uint32_t running = 0, workers = 0, wanted = 1;  // wanted: of its requests
-    std::uint64_t to_come = 0;        // tasks that will be submitted
-    TaskTimes times;                  // of a pool
-    Duration start{};                 // how long a lease of it takes to arrive; zero: not known
+    std::uint64_t to_come = 0;                           // tasks that will be submitted
+    TaskTimes times;                                     // of a pool
+    Duration start{};                                    // how long a lease of it takes to arrive; zero: not known
     TimePoint replan_due = TimePoint::max();
   };
   struct RequestRecord {
     QueueId queue;
-    bool wanted = true;                   // in a pool: the work needs it
-    bool refused = false;                 // in a pool: the others go on without it until there is new work
-    bool bound = false;                   // another request would wait for the same limit
+    bool wanted = true;    // in a pool: the work needs it
+    bool refused = false;  // in a pool: the others go on without it until there is new work
+    bool bound = false;    // another request would wait for the same limit
     TimePoint wanted_since{};
     std::uint32_t workers = 0;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
@@ -129,13 +129,13 @@ class Machine {
     Epoch epoch;
     PublicKey key;
     Link link = Link::kConnecting;
-    TimePoint silent_since;       // while not attached
-    bool ending = false;          // it takes no task any more
-    Started started{};            // as the worker reported when it ended
-    bool reported = false;        // the user was told that it cannot be reached
-    std::vector<TaskId> window{}; // in the order sent: the worker runs them in that order
-    std::uint32_t ahead = 1;      // how many tasks it may have, by how quickly they come back
-    TimePoint begun{};            // when the first of its window was at the front
+    TimePoint silent_since;        // while not attached
+    bool ending = false;           // it takes no task any more
+    Started started{};             // as the worker reported when it ended
+    bool reported = false;         // the user was told that it cannot be reached
+    std::vector<TaskId> window{};  // in the order sent: the worker runs them in that order
+    std::uint32_t ahead = 1;       // how many tasks it may have, by how quickly they come back
+    TimePoint begun{};             // when the first of its window was at the front
   };
   struct Dead {
     Epoch epoch;
@@ -232,7 +232,7 @@ class Machine {
   std::map<LeaseId, Lease> leases_;
   std::uint64_t next_sequence_ = 0, late_results_ = 0;
 
-  std::vector<Request> sent_demand_;           // what the daemon was told last
+  std::vector<Request> sent_demand_;  // what the daemon was told last
   TimePoint sent_demand_at_{};
   TimePoint demand_due_ = TimePoint::max();
   bool demand_changed_ = false;  // in the event under way

@@ -63,7 +63,8 @@ void Machine::want_leases(QueueId id, Queue& queue, std::uint32_t wanted) {
   while (queue.requests.size() < wanted) add_request(id);
   queue.wanted = 0;
   std::vector<RequestId> order = queue.requests;
-  std::ranges::sort(order, {}, [this](RequestId request) { return std::pair(rank_of(requests_.at(request)), request); });
+  std::ranges::sort(order, {},
+                    [this](RequestId request) { return std::pair(rank_of(requests_.at(request)), request); });
   for (const RequestId request : order) {
     RequestRecord& record = requests_.at(request);
     const bool now_wanted = wanted > 0 && !record.refused;
@@ -123,12 +124,15 @@ std::uint32_t Machine::free_workers(const Resources& resources) const {
   const Queue* queue = queue_of(resources);
   return static_cast<std::uint32_t>(std::ranges::count_if(workers_, [&](const auto& entry) {
     const Worker& worker = entry.second;
-    return &queues_.at(worker.queue) == queue && worker.link == Link::kAttached && !worker.ending && worker.window.empty();
+    return &queues_.at(worker.queue) == queue && worker.link == Link::kAttached && !worker.ending &&
+           worker.window.empty();
   }));
 }
 
 PoolView Machine::view_of(QueueId id, const Queue& queue) const {
-  PoolView view{.least = queue.resources.leases_least, .most = queue.resources.leases_most, .workers_each = queue.resources.workers};
+  PoolView view{.least = queue.resources.leases_least,
+                .most = queue.resources.leases_most,
+                .workers_each = queue.resources.workers};
   bool no_more = false;
   for (const RequestId request : queue.requests) {
     const RequestRecord& record = requests_.at(request);
@@ -234,7 +238,8 @@ bool Machine::demand_is_urgent() const {
     const auto sent = std::ranges::lower_bound(sent_demand_, id, {}, &Request::id);
     const std::uint32_t waiting = waiting_for(record);
     if (sent == sent_demand_.end() || sent->id != id) return waiting > 0 || record.generation > 0;
-    const bool more = queues_.at(record.queue).resources.is_pool() ? waiting > 0 && sent->waiting == 0 : waiting > sent->waiting;
+    const bool more =
+        queues_.at(record.queue).resources.is_pool() ? waiting > 0 && sent->waiting == 0 : waiting > sent->waiting;
     return more || record.generation > sent->generation;
   });
 }

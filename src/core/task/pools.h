@@ -12,7 +12,9 @@ namespace pounce::task {
 // How long the tasks of one kind take, from those that ended.
 
 // The average after one more value. Zero: no value yet.
-constexpr Duration averaged(Duration before, Duration next) { return before == Duration{} ? next : before + (next - before) / 8; }
+constexpr Duration averaged(Duration before, Duration next) {
+  return before == Duration{} ? next : before + (next - before) / 8;
+}
 
 class TaskTimes {
  public:
@@ -21,7 +23,9 @@ class TaskTimes {
   // tasks.
   void add(Duration taken) {
     ++seen_;
-    usual_ = seen_ == 1 ? taken : seen_ <= kFew ? std::min(usual_, taken) : averaged(usual_, std::min(taken, 2 * usual_));
+    usual_ = seen_ == 1      ? taken
+             : seen_ <= kFew ? std::min(usual_, taken)
+                             : averaged(usual_, std::min(taken, 2 * usual_));
   }
   Duration usual() const { return seen_ < 2 ? Duration{} : usual_; }  // zero: not known
 
@@ -32,7 +36,7 @@ class TaskTimes {
 };
 
 struct PoolView {
-  std::uint32_t least = 0, most = 1;  // leases
+  std::uint32_t least = 0, most = 1;   // leases
   std::uint32_t held = 0, coming = 0;  // leases with a worker, and requested ones
   std::uint32_t workers_each = 1;      // of one lease
   std::uint64_t waiting = 0;           // tasks that no worker has

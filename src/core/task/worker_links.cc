@@ -94,14 +94,16 @@ void Machine::on(const QueryAnswered& event) {
   // A worker that ends may save its state for a while: a task that it refused would be sent back again and again, and
   // be lost with it in the end.
   if (event.state == RemoteTaskState::kEnding) worker_at(event.place, event.epoch)->ending = true;
-  if (event.state == RemoteTaskState::kUnknown || event.state == RemoteTaskState::kForgotten || event.state == RemoteTaskState::kEnding) {
+  if (event.state == RemoteTaskState::kUnknown || event.state == RemoteTaskState::kForgotten ||
+      event.state == RemoteTaskState::kEnding) {
     if (event.state != RemoteTaskState::kEnding && !task->is_queried) return;  // an old answer: it was sent again since
     const QueueId queue = task->queue;
     const bool never_arrived = event.state != RemoteTaskState::kForgotten && task->state == TaskState::kSent;
     if (never_arrived && !task->cancelling)
       wait_again(event.task, *task);
     else
-      lose(event.task, error_of(ErrorCode::kLost, Cause{CauseCode::kForgotten}, {{"lease", event.place.lease.hex()}}), true);
+      lose(event.task, error_of(ErrorCode::kLost, Cause{CauseCode::kForgotten}, {{"lease", event.place.lease.hex()}}),
+           true);
     return dispatch(queue);
   }
   if (event.state == RemoteTaskState::kRunning) task->state = TaskState::kRunning;

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
-#include "base/unique_fd.h"
 #include "base/file_io.h"
+#include "base/unique_fd.h"
 
 namespace pounce::worker {
 namespace {
@@ -61,12 +61,13 @@ void shorten(int fd, off_t size) {
 
 void append_to_log(int fd, std::string_view bytes) {
   write_all(fd, bytes);
-  struct stat facts {};
-  if (::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > static_cast<off_t>(kLogBytes)) shorten(fd, facts.st_size);
+  struct stat facts{};
+  if (::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > static_cast<off_t>(kLogBytes))
+    shorten(fd, facts.st_size);
 }
 
 void end_open_line(int fd) {
-  struct stat facts {};
+  struct stat facts{};
   if (::fstat(fd, &facts) != 0 || facts.st_size == 0) return;
   if (read_at(fd, 1, facts.st_size - 1) != "\n") write_all(fd, "\n");
 }

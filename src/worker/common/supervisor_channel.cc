@@ -1,12 +1,13 @@
 #include "worker/common/supervisor_channel.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <string>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <utility>
 
 #include "protocol/codec.h"

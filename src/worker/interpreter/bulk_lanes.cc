@@ -9,7 +9,8 @@ std::string Relays::name_of(const SessionId& session, const ObjectId& object, co
   return session.hex() + "/" + object.hex() + "/" + to;
 }
 
-bool Relays::serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<bulk::Offered> parts) {
+bool Relays::serve(const SessionId& session, const std::string& reader, const ObjectId& object,
+                   std::vector<bulk::Offered> parts) {
   serving_.erase({session, reader});
   bulk::Lane lane;
   if (lane.fd() < 0) return false;
@@ -30,7 +31,8 @@ bool Relays::fetch(const SessionId& session, const ObjectId& object, const std::
   end_fetch(session, object);
   auto credentials = bulk::credentials_of(keys);
   if (!credentials) return false;
-  bulk::Lane& lane = fetching_.emplace(std::pair(session, object), bulk::Lane(source, std::move(*credentials))).first->second;
+  bulk::Lane& lane =
+      fetching_.emplace(std::pair(session, object), bulk::Lane(source, std::move(*credentials))).first->second;
   if (lane.fd() >= 0) {
     lane.fetch(object.hex(), std::move(targets), from);
     return true;
@@ -68,7 +70,8 @@ void Relays::add_to(transport::PollSet& polled) const {
 
 // A reader hangs up when it has all parts, so any event of a serving lane ends it.
 std::vector<Relays::News> Relays::events() {
-  for (auto one = serving_.begin(); one != serving_.end();) one = one->second.events().empty() ? std::next(one) : serving_.erase(one);
+  for (auto one = serving_.begin(); one != serving_.end();)
+    one = one->second.events().empty() ? std::next(one) : serving_.erase(one);
   std::vector<News> all;
   for (auto& [key, lane] : fetching_)
     for (bulk::Event& event : lane.events()) all.push_back({key.first, key.second, std::move(event)});
@@ -103,8 +106,8 @@ void BulkLanes::dismiss(const SessionId& session) {
   if (acceptor_) acceptor_->forget_all(session.hex());
 }
 
-bool BulkLanes::serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<bulk::Offered> parts,
-                      std::string_view keys) {
+bool BulkLanes::serve(const SessionId& session, const std::string& reader, const ObjectId& object,
+                      std::vector<bulk::Offered> parts, std::string_view keys) {
   auto credentials = bulk::credentials_of(keys);
   if (!acceptor_ || !credentials) return false;
   end_serving(session, reader);

@@ -30,7 +30,8 @@ void Outbox::post(const protocol::Header& header, std::vector<SharedBytes> paylo
 void Outbox::post_outcome(OutcomeMessage outcome, bool as_memory) {
   if (outcome.bulk.empty()) return post(outcome.header, std::move(outcome.payload));
   drop_bulk(outcome.header.task);
-  as_memory = as_memory && std::ranges::any_of(outcome.bulk, [](const SharedBytes& bytes) { return bytes->size() > 0; });
+  as_memory =
+      as_memory && std::ranges::any_of(outcome.bulk, [](const SharedBytes& bytes) { return bytes->size() > 0; });
   if (!as_memory) post(outcome.header, outcome.payload);
   OutcomeTransfer transfer(std::move(outcome), as_memory);
   if (!transfer.done()) bulk_.push_back(std::move(transfer));

@@ -55,9 +55,9 @@ class Outbox {
 
 struct ClientSeat {
   PublicKey key;
-  std::string cloudpickle{};       // its version
-  bool attached = false;           // it sent Attach with versions that fit
-  std::string route;               // empty: not connected
+  std::string cloudpickle{};           // its version
+  bool attached = false;               // it sent Attach with versions that fit
+  std::string route;                   // empty: not connected
   std::optional<TimePoint> last_seen;  // time of its last message
   Outbox outbox;
   std::deque<ObjectId> come_whole{};  // the last objects that came whole; a lost connection may have lost their Have

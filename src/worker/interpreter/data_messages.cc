@@ -15,13 +15,16 @@ namespace {
 
 Error error_of(ErrorCode code, std::string text) { return Error{code, std::move(text), {}, {}}; }
 
-Error unexpected(std::string_view type) { return error_of(ErrorCode::kProtocol, std::string(type).append(" is not for a worker")); }
+Error unexpected(std::string_view type) {
+  return error_of(ErrorCode::kProtocol, std::string(type).append(" is not for a worker"));
+}
 
 }  // namespace
 
 // Over the network the authenticated key identifies the client. A process of our own user on this machine is trusted
 // to name its session.
-std::optional<SessionId> WorkerEngine::speaker(const transport::Received& message, const Result<protocol::Header>& header) {
+std::optional<SessionId> WorkerEngine::speaker(const transport::Received& message,
+                                               const Result<protocol::Header>& header) {
   if (!message.local) return clients_.session_of(message.peer);
   const auto* attach = header ? std::get_if<protocol::Attach>(&*header) : nullptr;
   if (attach == nullptr) return clients_.session_on(message.route);
@@ -58,11 +61,11 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   if (attach.session != session)
     return refuse(seat, error_of(ErrorCode::kNotAuthenticated, "this key belongs to another session"));
   if (attach.pounce != kVersion)
-    return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook has pounce " + attach.pounce +
-                                                                  ", the worker " + kVersion));
+    return refuse(seat, error_of(ErrorCode::kVersionMismatch,
+                                 "the notebook has pounce " + attach.pounce + ", the worker " + kVersion));
   if (!attach.python.empty() && attach.python != setup_.python)  // empty: a client without Python sends commands only
-    return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook runs Python " + attach.python +
-                                                                  ", the worker Python " + setup_.python));
+    return refuse(seat, error_of(ErrorCode::kVersionMismatch,
+                                 "the notebook runs Python " + attach.python + ", the worker Python " + setup_.python));
   seat.cloudpickle = attach.cloudpickle;
   if (!same_cloudpickle(seat)) return;
   seat.attached = true;
@@ -71,9 +74,10 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   modules_ = {attach.needs, attach.imports};
   modules_asked_ = !modules_.needs.empty() || !modules_.imports.empty();
   activity_changed_ = true;
-  protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0, {}, {}};
+  protocol::Attached answer{
+      kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0, {}, {}};
   answer.pid = static_cast<std::uint32_t>(::getpid());
-  leave_lane(session);  // what came over it is kept
+  leave_lane(session);              // what came over it is kept
   kept_results_.drop_all(session);  // it no longer waits for them
   answer.reached = reached(session, seat);
   answer.several = true;
@@ -111,8 +115,10 @@ void WorkerEngine::on(const protocol::Beat& beat, DataMessage data_message) {
 }
 
 void WorkerEngine::on(const protocol::Several& several, DataMessage data_message) {
-  auto messages = data_message.frames.size() == 2 ? transport::unpack(data_message.frames[1].text(), several.messages) : std::nullopt;
-  if (!messages) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "what is in it is not so many messages"));
+  auto messages = data_message.frames.size() == 2 ? transport::unpack(data_message.frames[1].text(), several.messages)
+                                                  : std::nullopt;
+  if (!messages)
+    return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "what is in it is not so many messages"));
   for (transport::Message& frames : *messages) {
     auto header = protocol::decode(frames.front().text(), protocol::kHeaderBytes);
     if (!header)
@@ -120,29 +126,38 @@ void WorkerEngine::on(const protocol::Several& several, DataMessage data_message
     else if (std::holds_alternative<protocol::Several>(*header))
       refuse(data_message.seat, unexpected(protocol::Several::kType));
     else
-      std::visit([&](const auto& one) { on(one, DataMessage{data_message.session, data_message.seat, frames}); }, *header);
+      std::visit([&](const auto& one) { on(one, DataMessage{data_message.session, data_message.seat, frames}); },
+                 *header);
   }
 }
 
 void WorkerEngine::on(const protocol::Function& function, DataMessage data_message) {
-  if (data_message.frames.size() != 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "function needs one payload"));
+  if (data_message.frames.size() != 2)
+    return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "function needs one payload"));
   if (!functions_.add(data_message.session, function.function, data_message.frames[1].text(), function.command))
-    refuse(data_message.seat, error_of(ErrorCode::kProtocol, "a function's id is the digest of its payload, and this one's is not"));
+    refuse(data_message.seat,
+           error_of(ErrorCode::kProtocol, "a function's id is the digest of its payload, and this one's is not"));
 }
 
 void WorkerEngine::on(const protocol::Task& task, DataMessage data_message) {
-  if (data_message.frames.size() < 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "task needs its arguments"));
+  if (data_message.frames.size() < 2)
+    return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "task needs its arguments"));
   if (ending_) return data_message.seat.outbox.post(protocol::QueryIs{{task.task}, {RemoteTaskState::kEnding}});
   const KeptFunction* function = functions_.find(task.function);
-  arriving_ = Payload{task.function, function != nullptr ? *function : KeptFunction{}, task.objects,
-                      std::make_shared<transport::Message>(std::move(data_message.frames)), to_ns(*data_message.seat.last_seen), {}};
+  arriving_ = Payload{task.function,
+                      function != nullptr ? *function : KeptFunction{},
+                      task.objects,
+                      std::make_shared<transport::Message>(std::move(data_message.frames)),
+                      to_ns(*data_message.seat.last_seen),
+                      {}};
   tell_core(exec::TaskArrived{data_message.session, task.task, task.attempt, inputs_here(task)});
   arriving_.reset();
 }
 
 void WorkerEngine::on(const protocol::Ack& ack, DataMessage data_message) {
   for (const TaskId& task : ack.tasks)
-    if (const auto file = files_.find(task); file != files_.end() && outcomes_.contains(task)) ::unlink(file->second.c_str());
+    if (const auto file = files_.find(task); file != files_.end() && outcomes_.contains(task))
+      ::unlink(file->second.c_str());
   std::vector<std::pair<TaskId, JobResult>> kept;
   for (const TaskId& task : ack.kept)
     kept.emplace_back(task, outcomes_.contains(task) ? outcomes_.at(task).result : JobResult{});
@@ -164,7 +179,8 @@ void WorkerEngine::on(const protocol::CancelTask& cancel, DataMessage data_messa
 }
 
 void WorkerEngine::on(const protocol::Input& input, DataMessage data_message) {
-  if (data_message.frames.size() < 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "input needs its message"));
+  if (data_message.frames.size() < 2)
+    return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "input needs its message"));
   if (input.task != output_task_ || data_message.session != output_session_) return;  // that task has ended
   std::vector<std::string> parts;
   for (std::size_t i = 1; i < data_message.frames.size(); ++i) parts.emplace_back(data_message.frames[i].text());

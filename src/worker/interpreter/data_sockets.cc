@@ -6,7 +6,8 @@
 
 namespace pounce::worker {
 
-void DataSockets::open(std::unique_ptr<transport::RouterSocket> network, std::unique_ptr<transport::LocalServer> local) {
+void DataSockets::open(std::unique_ptr<transport::RouterSocket> network,
+                       std::unique_ptr<transport::LocalServer> local) {
   network_ = std::move(network);
   local_ = std::move(local);
 }

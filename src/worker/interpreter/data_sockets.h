@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "transport/local_channel.h"
 #include "transport/event_loop.h"
+#include "transport/local_channel.h"
 #include "transport/router_socket.h"
 
 namespace pounce::worker {
@@ -16,7 +16,7 @@ class DataSockets {
  public:
   void open(std::unique_ptr<transport::RouterSocket> network, std::unique_ptr<transport::LocalServer> local);
 
-  std::optional<transport::Received> receive();  // non-blocking
+  std::optional<transport::Received> receive();                                // non-blocking
   transport::Sent send(const std::string& route, transport::Message& frames);  // may leave only at flush()
   void flush();
   void cut(const std::string& route);

@@ -20,11 +20,13 @@ DeviceObjects::~DeviceObjects() {
   if (thread_.joinable()) thread_.join();
 }
 
-Result<std::shared_ptr<device::Placement>> DeviceObjects::placement(const std::string& word, std::vector<std::uint64_t> sizes,
+Result<std::shared_ptr<device::Placement>> DeviceObjects::placement(const std::string& word,
+                                                                    std::vector<std::uint64_t> sizes,
                                                                     const ObjectId& object) const {
   return device::DeviceName::parse(word).map([&](const device::DeviceName& name) {
     const auto open = [devices = devices_, name] { return devices->open(name); };
-    return std::make_shared<device::Placement>(name, open, std::move(sizes), "object " + object.hex().substr(0, kShownDigits));
+    return std::make_shared<device::Placement>(name, open, std::move(sizes),
+                                               "object " + object.hex().substr(0, kShownDigits));
   });
 }
 
@@ -60,7 +62,8 @@ void DeviceObjects::serve() {
 
 DeviceObjects::Done DeviceObjects::done(Work work) {
   Result<void> written;
-  for (std::size_t i = 0; i < work.sources.size() && written; ++i) written = work.placement->write(i, 0, work.sources[i].bytes);
+  for (std::size_t i = 0; i < work.sources.size() && written; ++i)
+    written = work.placement->write(i, 0, work.sources[i].bytes);
   auto buffers = written.and_then([&] { return work.placement->finish(); });
   return {work.session, work.object, std::move(work.placement), std::move(buffers)};
 }

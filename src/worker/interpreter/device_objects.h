@@ -28,7 +28,8 @@ class DeviceObjects {
   DeviceObjects& operator=(const DeviceObjects&) = delete;
 
   // `word`: the device, as the client named it.
-  Result<std::shared_ptr<device::Placement>> placement(const std::string& word, std::vector<std::uint64_t> sizes, const ObjectId& object) const;
+  Result<std::shared_ptr<device::Placement>> placement(const std::string& word, std::vector<std::uint64_t> sizes,
+                                                       const ObjectId& object) const;
 
   struct Source {  // one buffer's
     std::span<const std::byte> bytes;
@@ -63,7 +64,7 @@ class DeviceObjects {
   std::vector<Done> done_;
   bool over_ = false;
   std::condition_variable changed_;
-  UniqueFd news_;  // readable while done_ is not empty
+  UniqueFd news_;       // readable while done_ is not empty
   std::thread thread_;  // starts with the first piece of work
 };
 

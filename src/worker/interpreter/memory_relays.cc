@@ -23,7 +23,8 @@ std::optional<PublicKey> address_of(std::string_view keys) {
 
 }  // namespace
 
-void MemoryRelays::serve(const SessionId& session, const std::string& reader, std::string_view keys, ObjectOffer lying) {
+void MemoryRelays::serve(const SessionId& session, const std::string& reader, std::string_view keys,
+                         ObjectOffer lying) {
   end_serving(session, reader);
   const auto address = address_of(keys);
   if (!address || !lying.block || !lying.block->freeze()) return;
@@ -74,7 +75,8 @@ void MemoryRelays::answer(Serving& serving) {
       serving.server->cut(request->route);
       continue;
     }
-    protocol::Object object{serving.lying.object, serving.lying.sizes, serving.lying.places, serving.lying.pickle_follows};
+    protocol::Object object{serving.lying.object, serving.lying.sizes, serving.lying.places,
+                            serving.lying.pickle_follows};
     transport::Message message;
     message.push_back(transport::Frame::copy(protocol::encode(object)));
     message.push_back(transport::Frame{});  // the reader has the pickle already
@@ -114,7 +116,8 @@ std::optional<ObjectOffer> MemoryRelays::came(const Wanted& wanted, const transp
   const bool fits = object != nullptr && message.size() == 3 && message[2].block() && message[2].block()->frozen() &&
                     object->object == wanted.object.object && object->buffers == wanted.object.buffers;
   if (!fits) return std::nullopt;
-  return ObjectOffer{object->object, wanted.pickle, object->buffers, wanted.object.pickle_follows, message[2].block(), object->places};
+  return ObjectOffer{object->object,     wanted.pickle, object->buffers, wanted.object.pickle_follows,
+                     message[2].block(), object->places};
 }
 
 }  // namespace pounce::worker

@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "model/ids.h"
 #include "protocol/messages.h"
-#include "transport/local_channel.h"
 #include "transport/event_loop.h"
+#include "transport/local_channel.h"
 #include "worker/interpreter/object_store.h"
 
 namespace pounce::worker {

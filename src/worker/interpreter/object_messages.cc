@@ -1,7 +1,6 @@
 // Messages of clients about their objects, which come in chunks, as memory, or over the bulk lane.
-#include "worker/interpreter/worker_engine.h"
-
 #include "memory/cgroup.h"
+#include "worker/interpreter/worker_engine.h"
 
 namespace pounce::worker {
 namespace {
@@ -14,20 +13,24 @@ Error wrong(std::string text) { return Error{ErrorCode::kProtocol, std::move(tex
 
 void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) {
   const bool relayed = !object.source.empty();
-  if (data_message.frames.size() != (object.places.empty() && !relayed ? 2 : 3) || (relayed && (!object.places.empty() || !object.fetched)))
-    return refuse(data_message.seat, wrong("object needs one payload, and one with `places` its memory, or with `source` its keys"));
+  if (data_message.frames.size() != (object.places.empty() && !relayed ? 2 : 3) ||
+      (relayed && (!object.places.empty() || !object.fetched)))
+    return refuse(data_message.seat,
+                  wrong("object needs one payload, and one with `places` its memory, or with `source` its keys"));
   bulk::Lane* const lane = lanes_.lane(data_message.session);
   if (object.fetched && lane == nullptr)
     return refuse(data_message.seat, wrong("an object is to be fetched, and there is no lane"));
   if (object.fetched) lane->stop(object.object.hex());  // the fetch of an earlier announcement
   memory_relays_.end_taking(data_message.session, object.object);
   const transport::Frame& last = data_message.frames.back();
-  const MemoryRelays::Wanted wanted{object, std::string(data_message.frames[1].text()), relayed ? std::string(last.text()) : std::string{}};
+  const MemoryRelays::Wanted wanted{object, std::string(data_message.frames[1].text()),
+                                    relayed ? std::string(last.text()) : std::string{}};
   if (relayed && memory_relays_.take(data_message.session, wanted, Clock::now())) return;
   take_in(data_message.session, data_message.seat, wanted, last.block());
 }
 
-void WorkerEngine::take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) {
+void WorkerEngine::take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted,
+                           std::shared_ptr<memory::MemoryBlock> block) {
   const ObjectId& id = wanted.object.object;
   auto offer = offer_of(wanted, std::move(block));
   if (!offer) return tell_not_kept(seat, std::move(offer.error()), id);
@@ -35,9 +38,11 @@ void WorkerEngine::take_in(const SessionId& session, ClientSeat& seat, const Mem
   if (wanted.object.fetched) begin_fetch(session, seat, wanted);
 }
 
-Result<ObjectOffer> WorkerEngine::offer_of(const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) const {
+Result<ObjectOffer> WorkerEngine::offer_of(const MemoryRelays::Wanted& wanted,
+                                           std::shared_ptr<memory::MemoryBlock> block) const {
   const protocol::Object& object = wanted.object;
-  ObjectOffer offer{object.object, wanted.pickle, object.buffers, object.pickle_follows, std::move(block), object.places, object.fetched};
+  ObjectOffer offer{object.object,    wanted.pickle, object.buffers, object.pickle_follows,
+                    std::move(block), object.places, object.fetched};
   if (object.device.empty() || (object.pickle_follows && object.buffers.empty())) return offer;
   std::vector<std::uint64_t> sizes(object.buffers.begin() + (object.pickle_follows ? 1 : 0), object.buffers.end());
   auto placement = device_objects_.placement(object.device, std::move(sizes), object.object);
@@ -96,9 +101,12 @@ void WorkerEngine::on(const protocol::Serve& serve, DataMessage data_message) {
   if (serve.over) return lanes_.end_serving(data_message.session, reader);
   auto parts = store_.parts(data_message.session, serve.object);
   const bool keyed = data_message.frames.size() == 2 && !parts.empty();
-  auto lying = serve.of_one_lease || !memory::memory_is_limited() ? store_.lying(data_message.session, serve.object) : std::nullopt;
-  const bool serves = keyed && lanes_.serve(data_message.session, reader, serve.object, std::move(parts), data_message.frames[1].text());
-  if (serves && lying) memory_relays_.serve(data_message.session, reader, data_message.frames[1].text(), std::move(*lying));
+  auto lying = serve.of_one_lease || !memory::memory_is_limited() ? store_.lying(data_message.session, serve.object)
+                                                                  : std::nullopt;
+  const bool serves = keyed && lanes_.serve(data_message.session, reader, serve.object, std::move(parts),
+                                            data_message.frames[1].text());
+  if (serves && lying)
+    memory_relays_.serve(data_message.session, reader, data_message.frames[1].text(), std::move(*lying));
   data_message.seat.outbox.post(protocol::Serve{serve.object, serve.to, !serves});
 }
 
@@ -106,11 +114,12 @@ void WorkerEngine::on(const protocol::Chunk& chunk, DataMessage data_message) {
   const auto object = ObjectId::from_hex(chunk.of);
   if (!object || data_message.frames.size() != 2)
     return refuse(data_message.seat, wrong("a chunk needs an object and one payload"));
-  receipt(store_.chunk(data_message.session, *object, chunk.buffer, chunk.offset, data_message.frames[1].bytes()), data_message.session, *object,
-          data_message.seat);
+  receipt(store_.chunk(data_message.session, *object, chunk.buffer, chunk.offset, data_message.frames[1].bytes()),
+          data_message.session, *object, data_message.seat);
 }
 
-void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const SessionId& session, const ObjectId& object, ClientSeat& seat) {
+void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const SessionId& session,
+                           const ObjectId& object, ClientSeat& seat) {
   if (!receipt)
     tell_not_kept(seat, receipt.error(), object);
   else if (*receipt == ObjectStore::Receipt::kWhole)
@@ -208,7 +217,8 @@ void WorkerEngine::on(const protocol::Drop& drop, DataMessage data_message) {
 
 std::vector<protocol::Reached> WorkerEngine::reached(const SessionId& session, const ClientSeat& seat) const {
   std::vector<protocol::Reached> all;
-  for (const auto& [object, buffer, offset] : store_.progress(session)) all.push_back({object.hex(), buffer, offset, false});
+  for (const auto& [object, buffer, offset] : store_.progress(session))
+    all.push_back({object.hex(), buffer, offset, false});
   for (const ObjectId& object : seat.come_whole)
     if (store_.holds(session, object)) all.push_back({object.hex(), 0, 0, true});
   if (all.size() > kMostReached) all.resize(kMostReached);

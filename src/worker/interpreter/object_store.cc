@@ -47,8 +47,9 @@ constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 40;
 
 }  // namespace
 
-Result<void> ObjectStore::Value::into(const std::shared_ptr<memory::MemoryBlock>& block, const std::shared_ptr<std::string>& plain,
-                                      std::uint64_t offset, std::span<const std::byte> bytes) {
+Result<void> ObjectStore::Value::into(const std::shared_ptr<memory::MemoryBlock>& block,
+                                      const std::shared_ptr<std::string>& plain, std::uint64_t offset,
+                                      std::span<const std::byte> bytes) {
   if (block) return block->write(offset, bytes);
   if (plain) std::memcpy(plain->data() + offset, bytes.data(), bytes.size());
   return {};
@@ -76,7 +77,8 @@ Result<ObjectStore::Value> ObjectStore::lay_out(ObjectOffer offer) const {
 Result<ObjectStore::Value> ObjectStore::placed(Value value, const ObjectOffer& offer) {
   const std::uint64_t room = offer.block ? offer.block->capacity() : 0;
   if (room == 0 || !memory::lie_within(room, value.sizes, offer.places))
-    return failure(ErrorCode::kProtocol, "object " + offer.object.hex() + " does not lie in the memory that came with it");
+    return failure(ErrorCode::kProtocol,
+                   "object " + offer.object.hex() + " does not lie in the memory that came with it");
   value.offsets = offer.places;
   value.bytes = room;
   return value;
@@ -190,8 +192,8 @@ Result<ObjectStore::Landed> ObjectStore::landed(const SessionId& session, const 
   });
 }
 
-Result<ObjectStore::Receipt> ObjectStore::placed(const SessionId& session, const ObjectId& object, const device::Placement* placement,
-                                                 Result<device::Buffers> buffers) {
+Result<ObjectStore::Receipt> ObjectStore::placed(const SessionId& session, const ObjectId& object,
+                                                 const device::Placement* placement, Result<device::Buffers> buffers) {
   const Key key{session, object};
   const auto found = placing_.find(key);
   if (found == placing_.end() || found->second.placement.get() != placement) return Receipt::kMore;
@@ -225,9 +227,12 @@ std::optional<ObjectStore::Rest> ObjectStore::rest(const SessionId& session, con
 bulk::Target ObjectStore::Value::target(std::size_t part) const {
   bulk::Target target{sizes[part], {}, {}, {}};
   if (!block && !plain && placement)
-    target.write = [to = placement, part](std::uint64_t offset, std::span<const std::byte> bytes) { return to->write(part, offset, bytes); };
+    target.write = [to = placement, part](std::uint64_t offset, std::span<const std::byte> bytes) {
+      return to->write(part, offset, bytes);
+    };
   else
-    target.write = [block = block, plain = plain, begin = offsets[part]](std::uint64_t offset, std::span<const std::byte> bytes) {
+    target.write = [block = block, plain = plain, begin = offsets[part]](std::uint64_t offset,
+                                                                         std::span<const std::byte> bytes) {
       return into(block, plain, begin + offset, bytes);
     };
   return target;
@@ -288,7 +293,8 @@ std::vector<bulk::Offered> ObjectStore::parts(const SessionId& session, const Ob
   const auto view = memory::View::map(value.block, value.bytes, memory::Sharing::kPrivate);
   if (!view) return {};
   std::vector<bulk::Offered> parts;
-  for (std::size_t i = 0; i < value.sizes.size(); ++i) parts.push_back({(*view)->bytes().subspan(value.offsets[i], value.sizes[i]), *view});
+  for (std::size_t i = 0; i < value.sizes.size(); ++i)
+    parts.push_back({(*view)->bytes().subspan(value.offsets[i], value.sizes[i]), *view});
   return parts;
 }
 
@@ -327,7 +333,8 @@ Result<std::vector<Lent>> ObjectStore::lent(const Value& value) {
     whole = {std::as_writable_bytes(std::span(*copy)), copy};
   }
   std::vector<Lent> parts;
-  for (std::size_t i = 0; i < value.sizes.size(); ++i) parts.push_back({whole.bytes.subspan(value.offsets[i], value.sizes[i]), whole.keep});
+  for (std::size_t i = 0; i < value.sizes.size(); ++i)
+    parts.push_back({whole.bytes.subspan(value.offsets[i], value.sizes[i]), whole.keep});
   return parts;
 }
 

@@ -72,12 +72,12 @@ struct ObjectOffer {  // the content of an announcement
   ObjectId object;
   std::string pickle;
   std::vector<std::uint64_t> sizes;
-  bool pickle_follows = false;  // then sizes[0] is the pickle's
+  bool pickle_follows = false;                   // then sizes[0] is the pickle's
   std::shared_ptr<memory::MemoryBlock> block{};  // all of it is there already, each buffer at its place
   std::vector<std::uint64_t> places{};
-  bool fetched = false;  // it is not sent; this worker fetches it
+  bool fetched = false;                            // it is not sent; this worker fetches it
   std::shared_ptr<device::Placement> placement{};  // its buffers go to a device; the pickle does not
-  bool made_here = false;  // the block is of this store's pool
+  bool made_here = false;                          // the block is of this store's pool
 };
 
 class ObjectStore {
@@ -86,7 +86,9 @@ class ObjectStore {
   static constexpr std::size_t kPlainBytes = 256 * 1024;
 
   explicit ObjectStore(std::size_t keep_bytes, memory::RoomFor room_for = {})
-      : pool_(keep_bytes, [this, room_for = std::move(room_for)](std::uint64_t size) { return memory::fits(size, promised(), room_for); }) {}
+      : pool_(keep_bytes, [this, room_for = std::move(room_for)](std::uint64_t size) {
+          return memory::fits(size, promised(), room_for);
+        }) {}
   ObjectStore(const ObjectStore&) = delete;
   ObjectStore& operator=(const ObjectStore&) = delete;
 
@@ -113,7 +115,8 @@ class ObjectStore {
   };
   Result<Landed> landed(const SessionId& session, const ObjectId& object) const;
   // kMore: the object was dropped or announced again meanwhile.
-  Result<Receipt> placed(const SessionId& session, const ObjectId& object, const device::Placement* placement, Result<device::Buffers> buffers);
+  Result<Receipt> placed(const SessionId& session, const ObjectId& object, const device::Placement* placement,
+                         Result<device::Buffers> buffers);
   // How far the objects came that are still incomplete in this session.
   struct Progress {
     ObjectId object;
@@ -147,9 +150,12 @@ class ObjectStore {
     device::Buffers on_device;
     std::set<SessionId> holders;
     bulk::Target target(std::size_t part) const;
-    Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const { return into(block, plain, offset, bytes); }
-    static Result<void> into(const std::shared_ptr<memory::MemoryBlock>& block, const std::shared_ptr<std::string>& plain,
-                             std::uint64_t offset, std::span<const std::byte> bytes);
+    Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const {
+      return into(block, plain, offset, bytes);
+    }
+    static Result<void> into(const std::shared_ptr<memory::MemoryBlock>& block,
+                             const std::shared_ptr<std::string>& plain, std::uint64_t offset,
+                             std::span<const std::byte> bytes);
   };
   struct Incoming {
     Value value;
@@ -164,7 +170,7 @@ class ObjectStore {
   static Result<Value> placed(Value value, const ObjectOffer& offer);
   Result<void> find_memory(Value& value);
   static Result<std::vector<Lent>> lent(const Value& value);  // one entry per part, for one use
-  std::uint64_t promised() const;  // memory that incoming objects will still take
+  std::uint64_t promised() const;                             // memory that incoming objects will still take
   Receipt settle(const Key& key);
   void refuse(std::map<Key, Incoming>::iterator incoming);
 
@@ -172,7 +178,7 @@ class ObjectStore {
   std::map<ObjectId, Value> objects_;
   std::map<Key, Incoming> incoming_;
   std::map<Key, Value> placing_;  // complete, and on their way to a device
-  std::set<Key> refused_;  // chunks of these may still come
+  std::set<Key> refused_;         // chunks of these may still come
 };
 
 }  // namespace pounce::worker

@@ -71,7 +71,8 @@ Message to_message(const protocol::Header& header, const std::vector<SharedBytes
 
 OutcomeTransfer::OutcomeTransfer(OutcomeMessage outcome, bool as_memory)
     : outcome_(std::move(outcome)), as_memory_(as_memory), announced_(!as_memory) {
-  if (const auto& from = outcome_.header.from; from && from->buffer < outcome_.bulk.size() && from->offset <= outcome_.bulk[from->buffer]->size()) {
+  if (const auto& from = outcome_.header.from;
+      from && from->buffer < outcome_.bulk.size() && from->offset <= outcome_.bulk[from->buffer]->size()) {
     part_ = from->buffer;
     offset_ = from->offset;
   }

@@ -52,7 +52,7 @@ inline SharedBytes own_bytes(std::string bytes) { return std::make_shared<const 
 
 struct Job {
   TaskId task;
-  SessionId session;                           // its owner
+  SessionId session;  // its owner
   FunctionId function;
   KeptFunction function_body;
   std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers; shared with Python's buffers

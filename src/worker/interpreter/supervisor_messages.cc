@@ -31,7 +31,8 @@ void WorkerEngine::admit(const protocol::Admit& admit) {
 
 // Cuts its connection. Otherwise a client that is admitted again would not learn that it has to attach.
 void WorkerEngine::dismiss(const SessionId& session) {
-  if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty()) sockets_.cut(seat->route);
+  if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty())
+    sockets_.cut(seat->route);
   tell_core(exec::SessionDismissed{session});
   lanes_.dismiss(session);
   memory_relays_.close(session);

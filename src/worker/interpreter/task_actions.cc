@@ -122,7 +122,8 @@ void WorkerEngine::perform(const exec::StartTask& action) {
   output_task_ = started_untold_.emplace(action.task);
   inputs_.clear();
   interrupt_sent_ = false;
-  job_ = payload.kept_in.empty() ? job_of(action.task, std::move(payload)) : named_job(action.task, std::move(payload.kept_in));
+  job_ = payload.kept_in.empty() ? job_of(action.task, std::move(payload))
+                                 : named_job(action.task, std::move(payload.kept_in));
   job_->session = action.session;
   job_->received_ns = running_received_ns_;
 }
@@ -149,7 +150,9 @@ Job WorkerEngine::job_of(const TaskId& task, Payload payload) {
 std::optional<Error> WorkerEngine::not_shared(const TaskId& task, const std::string& folder) const {
   const std::string path = log_of(task, folder);
   if (::access(path.c_str(), W_OK) == 0) return std::nullopt;
-  return Error{ErrorCode::kNotShared, "the worker on " + setup_.node + " does not see " + path + ", which the notebook made", {},
+  return Error{ErrorCode::kNotShared,
+               "the worker on " + setup_.node + " does not see " + path + ", which the notebook made",
+               {},
                {{"node", setup_.node}}};
 }
 
@@ -230,8 +233,10 @@ void WorkerEngine::perform(const exec::SendOutcome& action) {
   OutcomeMessage message = outcome_message(action.task, outcomes_.at(action.task));
   message.header.sent_ns = to_ns(Clock::now());
   const bool as_memory = sockets_.passes_memory(seat->route);
-  if (auto reached = seat->reached.extract(action.task); reached && !as_memory) message.header.from = std::move(reached.mapped());
-  if (!as_memory && offer_on_lane(action.session, message)) return seat->outbox.post(message.header, std::move(message.payload));
+  if (auto reached = seat->reached.extract(action.task); reached && !as_memory)
+    message.header.from = std::move(reached.mapped());
+  if (!as_memory && offer_on_lane(action.session, message))
+    return seat->outbox.post(message.header, std::move(message.payload));
   seat->outbox.post_outcome(std::move(message), as_memory);
 }
 
@@ -248,7 +253,8 @@ bool WorkerEngine::offer_on_lane(const SessionId& session, OutcomeMessage& messa
 }
 
 void WorkerEngine::perform(const exec::AnswerStates& action) {
-  if (ClientSeat* seat = clients_.seat(action.session)) seat->outbox.post(protocol::QueryIs{action.tasks, action.states});
+  if (ClientSeat* seat = clients_.seat(action.session))
+    seat->outbox.post(protocol::QueryIs{action.tasks, action.states});
 }
 
 void WorkerEngine::perform(const exec::ForgetTask& action) {

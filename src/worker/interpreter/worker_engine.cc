@@ -17,16 +17,16 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char kZapDomain[] = "data";
-constexpr int kHighWaterMark = 128;                            // messages, of 1 MB each when bulk: 128 MB on their way
+constexpr int kHighWaterMark = 128;         // messages, of 1 MB each when bulk: 128 MB on their way
 constexpr std::size_t kMostNewcomers = 64;  // connections that may hold a descriptor before they have authenticated
-constexpr rlim_t kCrowd = 1024;                                // connections that libzmq may accept before they are cut
-constexpr std::size_t kTurnMessages = 64;  // so that a thread that wants the leader token does not wait long
+constexpr rlim_t kCrowd = 1024;             // connections that libzmq may accept before they are cut
+constexpr std::size_t kTurnMessages = 64;   // so that a thread that wants the leader token does not wait long
 constexpr std::size_t kTurnBytes = 8 * 1024 * 1024;
 constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;  // beyond it printing waits for the reader, as on a terminal
 constexpr std::size_t kOutcomesTogether = 16;
-constexpr auto kGatherFor = 250us;                             // for short tasks that follow each other
-constexpr auto kRetry = 2ms;                                   // when ZeroMQ's queue to a client is full
-constexpr auto kLongSleep = 1h;  // when there is nothing to do: a limit that no clock arithmetic overflows
+constexpr auto kGatherFor = 250us;  // for short tasks that follow each other
+constexpr auto kRetry = 2ms;        // when ZeroMQ's queue to a client is full
+constexpr auto kLongSleep = 1h;     // when there is nothing to do: a limit that no clock arithmetic overflows
 constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // least and most time between reports to the supervisor
 
 std::string working_directory() {
@@ -61,9 +61,22 @@ Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
 
 // The descriptors move out of the setup into their owners; plain values remain.
 WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
-    : setup_{{}, {}, {}, {}, setup.log_fd, setup.facing, setup.node, setup.devices, setup.python,
-             std::move(setup.interrupt), std::move(setup.nudge), setup.interface, setup.ports,
-             setup.keep_bytes, {}, {}},
+    : setup_{{},
+             {},
+             {},
+             {},
+             setup.log_fd,
+             setup.facing,
+             setup.node,
+             setup.devices,
+             setup.python,
+             std::move(setup.interrupt),
+             std::move(setup.nudge),
+             setup.interface,
+             setup.ports,
+             setup.keep_bytes,
+             {},
+             {}},
       keys_(identity::make_key_pair()),
       supervisor_(std::move(setup.supervisor)),
       pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout", page.words()),
@@ -123,7 +136,8 @@ TimePoint WorkerEngine::core_deadline() const { return runner_over_ ? TimePoint:
 TimePoint WorkerEngine::next_deadline() const {
   const TimePoint now = Clock::now();
   if (more_) return now;
-  TimePoint deadline = std::min({now + kLongSleep, core_deadline(), nudge_at_, lanes_.next_deadline(), memory_relays_.next_deadline()});
+  TimePoint deadline =
+      std::min({now + kLongSleep, core_deadline(), nudge_at_, lanes_.next_deadline(), memory_relays_.next_deadline()});
   if (blocked_) deadline = now + kRetry;
   if (!output_blocked())
     for (const OutputPipe& pipe : pipes_)
@@ -176,7 +190,8 @@ void WorkerEngine::forward_output(TimePoint now, bool to_the_end) {
   for (OutputPipe& pipe : pipes_) {
     if (!to_the_end && (pipe.resting(now) || output_blocked())) continue;
     for (std::string bytes = pipe.read(now); !bytes.empty(); bytes = to_the_end ? pipe.read(now) : std::string())
-      if (named_log_) append_to_log(named_log_.get(), bytes);
+      if (named_log_)
+        append_to_log(named_log_.get(), bytes);
       else if (seat != nullptr && seat->attached)
         seat->outbox.post(protocol::Output{output_task_, pipe.stream()}, {own_bytes(std::move(bytes))});
   }
@@ -218,7 +233,8 @@ void WorkerEngine::tell_activity(TimePoint now) {
   // A worker that saves is busy, and so is one that stays for an outcome. Neither keeps a worker that was told to
   // end.
   const std::uint32_t more = ending_ ? 0 : (saving() ? 1 : 0) + (owing_ ? 1 : 0);
-  supervisor_.send(protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false), loading_, held_});
+  supervisor_.send(
+      protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false), loading_, held_});
   activity_changed_ = false;
   activity_told_ = now;
 }

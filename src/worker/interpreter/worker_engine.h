@@ -21,18 +21,18 @@
 #include "model/worker_report.h"
 #include "pounce/result.h"
 #include "protocol/messages.h"
-#include "transport/leader_token.h"
 #include "transport/event_loop.h"
+#include "transport/leader_token.h"
 #include "transport/zmq_context.h"
 #include "worker/common/supervisor_channel.h"
 #include "worker/interpreter/bulk_lanes.h"
 #include "worker/interpreter/clients.h"
 #include "worker/interpreter/data_sockets.h"
 #include "worker/interpreter/device_objects.h"
-#include "worker/interpreter/object_store.h"
-#include "worker/interpreter/run_job.h"
 #include "worker/interpreter/memory_relays.h"
+#include "worker/interpreter/object_store.h"
 #include "worker/interpreter/output_pipe.h"
+#include "worker/interpreter/run_job.h"
 
 namespace pounce::worker {
 
@@ -50,8 +50,10 @@ struct EngineSetup {
   // Where to listen: "ib0", "50000-50999"; empty: the interface that faces the daemon, any port.
   std::string interface{}, ports{};
   std::size_t keep_bytes = std::size_t{64} << 20;  // memory kept for the next objects
-  std::vector<std::string> package_folders{};  // where NVIDIA's libraries may lie, besides the loader's places
-  memory::RoomFor room_for = [groups = memory::MemoryEvents::of_this_process()](std::uint64_t wanted) { return groups.room(wanted); };
+  std::vector<std::string> package_folders{};      // where NVIDIA's libraries may lie, besides the loader's places
+  memory::RoomFor room_for = [groups = memory::MemoryEvents::of_this_process()](std::uint64_t wanted) {
+    return groups.room(wanted);
+  };
 };
 
 class WorkerEngine final : public transport::Engine {
@@ -77,7 +79,7 @@ class WorkerEngine final : public transport::Engine {
   bool show(const std::vector<SharedBytes>& message);
   bool is_seen() const;  // the client of the last task is attached, so it sees what is shown
   std::optional<std::vector<std::string>> take_input();  // the client's next message to the running task
-  void set_cloudpickle(std::string version);  // before the first job
+  void set_cloudpickle(std::string version);             // before the first job
   // The supervisor told the worker to end, or is gone; any thread, without the leader token.
   bool ending() const { return ending_; }
   // As ending(). Once true, the main thread runs no more tasks: none starts, and nothing interrupts it.
@@ -99,7 +101,7 @@ class WorkerEngine final : public transport::Engine {
 
   const std::string& endpoint() const { return sockets_.endpoint(); }
   const PublicKey& key() const { return keys_.public_key; }
-  void forward_last_output();             // before destruction: forwards what atexit handlers printed
+  void forward_last_output();  // before destruction: forwards what atexit handlers printed
   void abandon_after_fork() { context_.abandon_after_fork(); }
 
  private:
@@ -157,8 +159,10 @@ class WorkerEngine final : public transport::Engine {
   void refuse(ClientSeat& seat, Error error);
   void tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object);
   void tell_whole(ClientSeat& seat, const ObjectId& object);
-  void receipt(const Result<ObjectStore::Receipt>& receipt, const SessionId& session, const ObjectId& object, ClientSeat& seat);
-  void take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block = {});
+  void receipt(const Result<ObjectStore::Receipt>& receipt, const SessionId& session, const ObjectId& object,
+               ClientSeat& seat);
+  void take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted,
+               std::shared_ptr<memory::MemoryBlock> block = {});
   Result<ObjectOffer> offer_of(const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) const;
   Result<void> place(const SessionId& session, const ObjectId& object);
   void follow_devices();
@@ -221,26 +225,26 @@ class WorkerEngine final : public transport::Engine {
   FunctionStore functions_;
   std::unordered_map<TaskId, Payload> payloads_;
   std::unordered_map<TaskId, KeptOutcome> outcomes_;
-  std::unordered_map<TaskId, std::string> files_;      // no longer needed once the client has the outcome
-  std::set<TaskId> named_;                   // detached tasks: pounced hears of their ends
-  UniqueFd named_log_;                       // log of the running detached task
-  std::optional<Payload> arriving_;  // the Task message being handled
-  std::optional<Job> job_;           // for the main thread to take
+  std::unordered_map<TaskId, std::string> files_;  // no longer needed once the client has the outcome
+  std::set<TaskId> named_;                         // detached tasks: pounced hears of their ends
+  UniqueFd named_log_;                             // log of the running detached task
+  std::optional<Payload> arriving_;                // the Task message being handled
+  std::optional<Job> job_;                         // for the main thread to take
   std::int64_t running_received_ns_ = 0;
   std::optional<TaskId> started_untold_;
   SessionId output_session_;  // session of the last task; threads that print later print to it too
   TaskId output_task_;
   std::deque<std::vector<std::string>> inputs_;  // for that task
 
-  bool more_ = false;      // a turn's budget was used up: do not sleep before the next turn
-  bool blocked_ = false;   // an outbox could not be emptied
+  bool more_ = false;       // a turn's budget was used up: do not sleep before the next turn
+  bool blocked_ = false;    // an outbox could not be emptied
   TimePoint flushed_at_{};  // last time the outboxes were flushed
   bool interrupt_sent_ = false;
   int nudges_left_ = 0;
   TimePoint nudge_at_ = TimePoint::max();
   std::atomic<bool> ending_ = false;
-  bool stays_ = false;   // told to leave if idle, but not idle; the answer is not sent yet
-  bool owing_ = false;   // it stays because an outcome is on its way to its client
+  bool stays_ = false;      // told to leave if idle, but not idle; the answer is not sent yet
+  bool owing_ = false;      // it stays because an outcome is on its way to its client
   TimePoint outcome_at_{};  // when the last outcome was sent
   bool runner_over_ = false;
   std::atomic<bool> wanted_ = false, yield_asked_ = false, modules_asked_ = false;

@@ -3,9 +3,10 @@
 
 #include "worker/interpreter/worker_host.h"
 
-#include <algorithm>
 #include <signal.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "base/threads.h"
 #include "memory/cgroup.h"
@@ -30,7 +31,7 @@ pid_t interpreter = 0, supervisor = 0;
 void on_termination(int signal, siginfo_t* info, void*) {
   const bool by_others = info->si_pid != interpreter && info->si_pid != supervisor;
   if (::getpid() == interpreter && by_others) return;
-  struct sigaction standard {};
+  struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   ::sigaction(signal, &standard, nullptr);
   ::raise(signal);
@@ -41,7 +42,7 @@ void on_termination(int signal, siginfo_t* info, void*) {
 void leave_termination_to_supervisor() {
   interpreter = ::getpid();
   supervisor = ::getppid();
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_termination;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   ::sigaction(SIGTERM, &action, nullptr);
@@ -52,7 +53,8 @@ namespace {
 // An eighth of the memory that this job may use. Memory kept warm makes receiving six times cheaper (gotchas L1), but
 // must never be what the user's own code then lacks.
 std::size_t memory_to_keep() {
-  const auto machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto machine =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return std::min(machine, memory::MemoryEvents::of_this_process().limit().value_or(machine)) / 8;
 }
 
@@ -61,7 +63,7 @@ std::size_t memory_to_keep() {
 constexpr int kNudge = SIGURG;
 
 void make_nudges_end_calls() {
-  struct sigaction nothing {};  // without SA_RESTART
+  struct sigaction nothing{};  // without SA_RESTART
   nothing.sa_handler = [](int) {};
   ::sigaction(kNudge, &nothing, nullptr);
 }

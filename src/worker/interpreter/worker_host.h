@@ -39,13 +39,13 @@ class WorkerHost {
   bool ending() const { return engine_->ending(); }  // likewise: the worker ends
   // Likewise: a client waits, and the running loop can be left.
   bool yield_asked() const { return engine_->yield_asked(); }
-  void tell_state(NamespaceState state);             // any thread
+  void tell_state(NamespaceState state);                                                  // any thread
   const std::shared_ptr<device::Devices>& devices() const { return engine_->devices(); }  // any thread: constant
-  const std::string& endpoint() const { return engine_->endpoint(); }       // any thread: it does not change
-  std::int64_t end_time_s() const { return engine_->end_time_s(); }  // any thread
+  const std::string& endpoint() const { return engine_->endpoint(); }  // any thread: it does not change
+  std::int64_t end_time_s() const { return engine_->end_time_s(); }    // any thread
   void remove_when_acknowledged(const TaskId& task, std::string file);
-  void tell_held();                                  // any thread: a notebook holds this worker
-  void tell_loading(std::string module);             // any thread
+  void tell_held();                                                // any thread: a notebook holds this worker
+  void tell_loading(std::string module);                           // any thread
   bool modules_asked() const { return engine_->modules_asked(); }  // any thread
   ModulesAhead take_modules();
   // Main thread, between two tasks: the runner is no longer ready; returns a job that has just come.

@@ -49,7 +49,8 @@ Successor::Successor(const SupervisorOptions& options)
 }
 
 Result<std::string> Successor::find() {
-  if (endpoint_file_.empty()) return failure(ErrorCode::kDaemonUnavailable, "pounced keeps its state on a disk of its own");
+  if (endpoint_file_.empty())
+    return failure(ErrorCode::kDaemonUnavailable, "pounced keeps its state on a disk of its own");
   auto text = read_trusted_file(endpoint_file_, kMostBytes);
   if (!text) return text;
   const auto [statement, seal] = protocol::lines_of(*text);
@@ -69,8 +70,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 3s;           // limit for a welcome, and for the control channel
-constexpr int kSilentBeats = 4;          // missed heartbeats of the daemon before the line counts as lost
+constexpr auto kPatience = 3s;   // limit for a welcome, and for the control channel
+constexpr int kSilentBeats = 4;  // missed heartbeats of the daemon before the line counts as lost
 constexpr std::size_t kUnsentMessages = 64;
 
 control::Manner manner(const SupervisorOptions& options) {
@@ -152,13 +153,15 @@ void DaemonLink::try_later(const std::string& why) {
 }
 
 void DaemonLink::try_again() {
-  proofs_.start([this] { return successor_.find(); }, [this](const Result<std::string>& found) { try_again_with(found); });
+  proofs_.start([this] { return successor_.find(); },
+                [this](const Result<std::string>& found) { try_again_with(found); });
 }
 
 // An endpoint file that is unreadable, half-written or not trusted is ignored: the known address stays, and the next
 // attempt reads the file again.
 void DaemonLink::try_again_with(const Result<std::string>& statement) {
-  if (!statement && is_worth_a_line(failures_)) spdlog::warn("no other pounced is believed: {}", statement.error().text);
+  if (!statement && is_worth_a_line(failures_))
+    spdlog::warn("no other pounced is believed: {}", statement.error().text);
   const auto file = statement ? protocol::decode_endpoint_file(*statement) : failure(statement.error());
   const auto address = file ? control::address_of(*file, control::Reach::kNetwork) : std::nullopt;
   connect(address.value_or(connection_.address()));

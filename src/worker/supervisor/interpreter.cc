@@ -1,13 +1,14 @@
 #include "worker/supervisor/interpreter.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <fcntl.h>
-#include <signal.h>
 #include <sstream>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/process.h"
 #include "base/text.h"
@@ -19,7 +20,8 @@ namespace {
 constexpr char kInherited[] = "3,4,5,6,7";
 
 tl::unexpected<Error> no_interpreter(const char* what) {
-  return failure(ErrorCode::kInternal, std::string("cannot start the interpreter: ") + what + ": " + std::strerror(errno));
+  return failure(ErrorCode::kInternal,
+                 std::string("cannot start the interpreter: ") + what + ": " + std::strerror(errno));
 }
 
 Environment environment_for(const InterpreterPlan& plan) {
@@ -51,9 +53,13 @@ Result<std::unique_ptr<Interpreter>> Interpreter::start(const InterpreterPlan& p
 
   Program program{.command = plan.command};
   program.environment = environment_for(plan);
-  program.descriptors = {{STDOUT_FILENO, output->writer.get()}, {STDERR_FILENO, errors->writer.get()},
-                         {3, sockets->writer.get()}, {4, output->reader.get()}, {5, errors->reader.get()},
-                         {6, plan.log_fd}, {7, page_fd->get()}};
+  program.descriptors = {{STDOUT_FILENO, output->writer.get()},
+                         {STDERR_FILENO, errors->writer.get()},
+                         {3, sockets->writer.get()},
+                         {4, output->reader.get()},
+                         {5, errors->reader.get()},
+                         {6, plan.log_fd},
+                         {7, page_fd->get()}};
   program.standing = Standing::kOwnGroup;  // signals for the supervisor's group do not reach user code
   program.death_signal = SIGKILL;          // no interpreter outlives its supervisor
   program.before_exec = [&plan](pid_t pid) -> Result<void> {
@@ -62,19 +68,24 @@ Result<std::unique_ptr<Interpreter>> Interpreter::start(const InterpreterPlan& p
   };
   const auto pid = start_process(program);
   if (!pid) return failure(pid.error());
-  return std::unique_ptr<Interpreter>(
-      new Interpreter(*pid, std::move(sockets->reader), std::move(output->reader), std::move(errors->reader), std::move(*page)));
+  return std::unique_ptr<Interpreter>(new Interpreter(*pid, std::move(sockets->reader), std::move(output->reader),
+                                                      std::move(errors->reader), std::move(*page)));
 }
 
 Interpreter::Interpreter(pid_t pid, UniqueFd socket, UniqueFd output, UniqueFd errors, RunPage page)
-    : pid_(pid), socket_(std::move(socket)), output_(std::move(output)), errors_(std::move(errors)), page_(std::move(page)) {}
+    : pid_(pid),
+      socket_(std::move(socket)),
+      output_(std::move(output)),
+      errors_(std::move(errors)),
+      page_(std::move(page)) {}
 
 std::string Interpreter::last_words() {
   std::string words;
   for (const UniqueFd* fd : {&output_, &errors_}) {
     ::fcntl(fd->get(), F_SETFL, ::fcntl(fd->get(), F_GETFL) | O_NONBLOCK);
     char buffer[16 * 1024];
-    for (ssize_t got; (got = ::read(fd->get(), buffer, sizeof(buffer))) > 0;) words.append(buffer, static_cast<std::size_t>(got));
+    for (ssize_t got; (got = ::read(fd->get(), buffer, sizeof(buffer))) > 0;)
+      words.append(buffer, static_cast<std::size_t>(got));
   }
   return words;
 }
@@ -97,19 +108,21 @@ bool is_our_log_line(const std::string& line) {
 Cause cause(const Death& death) {
   const std::string& node = death.node;
   if (death.killed_for_memory)
-    return {.code = CauseCode::kWorkerMemory, .number = static_cast<std::uint32_t>(death.memory_limit.value_or(0) >> 20), .node = node};
+    return {.code = CauseCode::kWorkerMemory,
+            .number = static_cast<std::uint32_t>(death.memory_limit.value_or(0) >> 20),
+            .node = node};
   if (death.gave_up) return {.code = CauseCode::kTaskDidNotStop, .node = node};
   if (!death.was_ready) return {.code = CauseCode::kDidNotStart, .node = node, .said = death.command};
   if (WIFSIGNALED(death.wait_status)) {
     const int signal = WTERMSIG(death.wait_status);
     return {.code = CauseCode::kDiedOfSignal, .node = node, .word = signal_name(signal), .said = ::strsignal(signal)};
   }
-  return {.code = CauseCode::kEndedItself, .number = static_cast<std::uint32_t>(WEXITSTATUS(death.wait_status)), .node = node};
+  return {.code = CauseCode::kEndedItself,
+          .number = static_cast<std::uint32_t>(WEXITSTATUS(death.wait_status)),
+          .node = node};
 }
 
-std::string list_of(const std::vector<TaskId>& tasks) {
-  return joined(tasks, ",", &TaskId::hex);
-}
+std::string list_of(const std::vector<TaskId>& tasks) { return joined(tasks, ",", &TaskId::hex); }
 
 ErrorCode code(const Death& death) {
   if (death.gave_up) return ErrorCode::kCancelled;

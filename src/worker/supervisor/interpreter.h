@@ -1,12 +1,13 @@
 // One run of the user's interpreter: how it is started, what it said last, and why it died.
 #pragma once
 
+#include <sys/resource.h>
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
-#include <sys/types.h>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -54,18 +55,18 @@ class Interpreter {
 // Why an interpreter died, as an Error for the user: what happened, and the evidence. Pure. Thread: any.
 
 struct Death {
-  int wait_status = 0;          // of waitpid
+  int wait_status = 0;  // of waitpid
   std::string node{};
   bool killed_for_memory = false;
   std::optional<std::uint64_t> memory_limit{};  // bytes
-  bool gave_up = false;         // it ended itself, since its cancelled task did not stop
-  bool was_ready = true;        // false: it died before it could take a task
-  std::string command{};        // the interpreter's, for the message when it never ran
+  bool gave_up = false;                         // it ended itself, since its cancelled task did not stop
+  bool was_ready = true;                        // false: it died before it could take a task
+  std::string command{};                        // the interpreter's, for the message when it never ran
   std::string last_lines{};
   std::optional<TaskId> running{};
   std::optional<std::vector<TaskId>> started{};  // not acknowledged; nullopt: not known
-  std::string key{};            // of its data socket, Z85; empty: it was never ready
-  std::optional<Error> unfit{};  // set when it was ended because its GPUs cannot be used
+  std::string key{};                             // of its data socket, Z85; empty: it was never ready
+  std::optional<Error> unfit{};                  // set when it was ended because its GPUs cannot be used
 };
 
 Error death_report(const Death& death);

@@ -1,10 +1,11 @@
 #include "worker/supervisor/leased_gpus.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
-#include <sched.h>
 #include <set>
 #include <span>
 #include <string>
@@ -100,15 +101,18 @@ std::string slice_of(const std::string& model) {
 }  // namespace
 
 Result<void> within_slurms(const Environment& environment, bool on_batch_host) {
-  const std::string step = setting(environment, "SLURM_STEP_GPUS"), job = on_batch_host ? setting(environment, "SLURM_JOB_GPUS") : "";
+  const std::string step = setting(environment, "SLURM_STEP_GPUS"),
+                    job = on_batch_host ? setting(environment, "SLURM_JOB_GPUS") : "";
   const std::string visible = setting(environment, std::string(kVariable));
   const auto given = numbers_of(step.empty() ? job : step), seen = numbers_of(visible);
   if (!given || !seen) return {};
   Numbers counted(given->size());
   for (unsigned i = 0; i < counted.size(); ++i) counted[i] = i;
-  if (std::set(seen->begin(), seen->end()).size() <= given->size() && (all_of(*seen, *given) || all_of(*seen, counted))) return {};
+  if (std::set(seen->begin(), seen->end()).size() <= given->size() && (all_of(*seen, *given) || all_of(*seen, counted)))
+    return {};
   return failure(Error{ErrorCode::kDeviceUnavailable,
-                       "the GPUs that this worker sees (" + visible + ") are not those that Slurm gave to its job (" + (step.empty() ? job : step) + ")",
+                       "the GPUs that this worker sees (" + visible + ") are not those that Slurm gave to its job (" +
+                           (step.empty() ? job : step) + ")",
                        "Show the admin this node: something that runs before the job changes CUDA_VISIBLE_DEVICES.",
                        {{"visible", visible}}});
 }
@@ -131,7 +135,8 @@ Result<void> same_gpus(const std::optional<device::GpuMeter::Uuids>& uuids, bool
   return device::only_leased(uuids->queried, uuids->own);
 }
 
-std::vector<model::GpuRow> gpu_rows(const std::vector<device::DeviceFacts>& facts, const std::vector<device::GpuFailure>& failures) {
+std::vector<model::GpuRow> gpu_rows(const std::vector<device::DeviceFacts>& facts,
+                                    const std::vector<device::GpuFailure>& failures) {
   std::vector<model::GpuRow> rows;
   for (const device::DeviceFacts& of : facts) {
     model::GpuRow& row = rows.emplace_back();

@@ -2,10 +2,11 @@
 // those of the job (docs/gotchas.md, G7), and how pounced is told of them. Thread: any.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 #include "base/process.h"
@@ -44,6 +45,7 @@ std::optional<VisibleGpus> visible_to(pid_t process);
 // nullopt (not known) is no failure. Pure.
 Result<void> same_gpus(const std::optional<device::GpuMeter::Uuids>& uuids, bool listed);
 
-std::vector<model::GpuRow> gpu_rows(const std::vector<device::DeviceFacts>& facts, const std::vector<device::GpuFailure>& failures);
+std::vector<model::GpuRow> gpu_rows(const std::vector<device::DeviceFacts>& facts,
+                                    const std::vector<device::GpuFailure>& failures);
 
 }  // namespace pounce::worker

@@ -1,16 +1,17 @@
 #include "worker/supervisor/process_tree.h"
 
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <map>
 #include <memory>
-#include <signal.h>
 #include <string>
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace pounce::worker {
 namespace {
@@ -91,8 +92,8 @@ milliseconds cpu_time(const char* stat, long ticks_per_second) {
   const char* end_of_name = std::strrchr(stat, ')');
   long own_user = 0, own_system = 0, user = 0, system = 0;
   if (end_of_name == nullptr ||
-      std::sscanf(end_of_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld %ld %ld", &own_user, &own_system,
-                  &user, &system) != 4)
+      std::sscanf(end_of_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld %ld %ld", &own_user,
+                  &own_system, &user, &system) != 4)
     return milliseconds(0);
   return milliseconds((own_user + own_system + user + system) * 1000 / ticks_per_second);
 }

@@ -1,9 +1,10 @@
 // Every process that descends from this one: to signal them all, and what they have used since the job began.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
-#include <sys/types.h>
 #include <vector>
 
 #include "base/clock.h"

@@ -31,7 +31,7 @@ void pass_over(int) {}
 UniqueFd open_signals() {
   // libmunge writes to a munged that may have hung up, and we write to files that `ulimit -f` may limit. This is a
   // handler because the interpreter would inherit SIG_IGN.
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = pass_over;
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::sigaction(signal, &action, nullptr);
   sigset_t set;
@@ -54,8 +54,16 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit)
     : options_(std::move(options)),
       facts_(job_facts(environment, options_.stand_in, host_name)),
-      plan_{interpreter_command(options_), for_user_code(environment), host_of(options_.handshake), facts_.node,
-            facts_.devices, STDOUT_FILENO, options_.interface, options_.ports, core_limit, folder_of(options_.endpoint_file)},
+      plan_{interpreter_command(options_),
+            for_user_code(environment),
+            host_of(options_.handshake),
+            facts_.node,
+            facts_.devices,
+            STDOUT_FILENO,
+            options_.interface,
+            options_.ports,
+            core_limit,
+            folder_of(options_.endpoint_file)},
       memory_(memory::MemoryEvents::of_this_process()),
       log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
       epoch_{facts_.restart * kEpochsOfOneRun + options_.first_epoch.value},
@@ -94,8 +102,8 @@ SupervisorEnd Supervisor::run() {
 
 void Supervisor::on_connected() {
   spdlog::info("lease={} connected to pounced", options_.lease.hex());
-  protocol::WorkerUp up{options_.lease, options_.worker, facts_.job, facts_.restart, facts_.node, facts_.devices, 0, ready_,
-                        epoch_, up_.endpoint, up_.key};
+  protocol::WorkerUp up{options_.lease, options_.worker, facts_.job,   facts_.restart, facts_.node, facts_.devices, 0,
+                        ready_,         epoch_,          up_.endpoint, up_.key};
   up.pid = static_cast<std::uint32_t>(::getpid());
   for (const auto& [session, admit] : admitted_) up.clients.push_back(session);
   daemon_->send(up);
@@ -172,10 +180,11 @@ void Supervisor::beat() {
 void Supervisor::tell_running() {
   const Used used = meter_.used(Clock::now());
   const device::GpuUse gpu = gpu_meter_.used();
-  const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),    used.memory_mib,
+  const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),     used.memory_mib,
                               gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib, held_};
   const std::uint32_t running = leaving_ ? 0 : running_;  // the count may be from before its answer
-  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_, loading_});
+  daemon_->send(
+      protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_, loading_});
 }
 
 void Supervisor::check_watchdog() {
@@ -239,7 +248,8 @@ void Supervisor::end_if_idle(const Cause& why) {
 void Supervisor::press_on() {
   const int signal = end_steps_++ == 0 ? SIGTERM : SIGKILL;
   signal_descendants(::getpid(), signal);
-  loop_.at(Clock::now() + (signal == SIGTERM ? std::chrono::milliseconds(kAfterTerm) : kAfterKill), [this] { press_on(); });
+  loop_.at(Clock::now() + (signal == SIGTERM ? std::chrono::milliseconds(kAfterTerm) : kAfterKill),
+           [this] { press_on(); });
   stop_if_alone();
 }
 

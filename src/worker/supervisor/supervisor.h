@@ -3,12 +3,13 @@
 // the data path. Thread: loop.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
 #include <variant>
 
 #include "base/clock.h"
@@ -107,12 +108,12 @@ class Supervisor {
   std::uint64_t memory_kills_ = 0;
   Epoch epoch_;
   bool ready_ = false;
-  protocol::InterpreterUp up_;     // of the running interpreter, for re-announcements
+  protocol::InterpreterUp up_;  // of the running interpreter, for re-announcements
   std::uint32_t running_ = 0, warnings_ = 0;
   NamespaceState state_ = NamespaceState::kSaved;  // the running interpreter's
   std::string loading_;                            // the module that the running interpreter loads; empty: none
-  bool held_ = false;              // a notebook holds this interpreter, or held one before it
-  int early_deaths_ = 0;           // interpreters in a row that died before they were ready
+  bool held_ = false;                              // a notebook holds this interpreter, or held one before it
+  int early_deaths_ = 0;                           // interpreters in a row that died before they were ready
   std::map<SessionId, protocol::Admit> admitted_;  // sent again to the next interpreter
   protocol::Walltime walltime_;                    // likewise
 

@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kDriverAnswers = 3s;   // limit for the driver to say which GPUs another list names
-constexpr auto kDiesOfKill = 2s;      // a process that hangs in the driver of a failed GPU does not die
-constexpr int kKilled = SIGKILL;      // the wait status of a process that SIGKILL ended
+constexpr auto kDriverAnswers = 3s;  // limit for the driver to say which GPUs another list names
+constexpr auto kDiesOfKill = 2s;     // a process that hangs in the driver of a failed GPU does not die
+constexpr int kKilled = SIGKILL;     // the wait status of a process that SIGKILL ended
 
 }  // namespace
 
@@ -46,8 +46,8 @@ void Supervisor::on_gpu_news() {
 void Supervisor::announce_if_leased() {
   const auto visible = facts_.visible_gpus.empty() ? std::nullopt : visible_to(interpreter_->pid());
   if (!visible || visible->list == facts_.visible_gpus) return announce();
-  spdlog::warn("lease={} epoch={} the interpreter sees other GPUs: CUDA_VISIBLE_DEVICES is '{}', not '{}'", options_.lease.hex(), epoch_.value,
-               visible->list.value_or("(not set)"), facts_.visible_gpus);
+  spdlog::warn("lease={} epoch={} the interpreter sees other GPUs: CUDA_VISIBLE_DEVICES is '{}', not '{}'",
+               options_.lease.hex(), epoch_.value, visible->list.value_or("(not set)"), facts_.visible_gpus);
   unannounced_ = Unannounced{epoch_, visible->list.has_value()};
   gpu_meter_.ask_uuids(visible->list);
   loop_.at(Clock::now() + kDriverAnswers, [this, epoch = epoch_] {
@@ -67,8 +67,14 @@ void Supervisor::note_task() {
 void Supervisor::tell_gpus() {
   const auto facts = gpu_meter_.facts();
   if (!facts || !daemon_ || !daemon_->connected()) return;
-  protocol::WorkerGpus gpus{options_.lease, options_.worker, facts_.node, gpu_rows(*facts, gpu_meter_.failures()), word(gpu_meter_.storage()), {}};
-  for (const device::TaskUse& one : gpu_meter_.tasks()) gpus.tasks.push_back({one.task, one.use.percent, one.use.memory_mib});
+  protocol::WorkerGpus gpus{options_.lease,
+                            options_.worker,
+                            facts_.node,
+                            gpu_rows(*facts, gpu_meter_.failures()),
+                            word(gpu_meter_.storage()),
+                            {}};
+  for (const device::TaskUse& one : gpu_meter_.tasks())
+    gpus.tasks.push_back({one.task, one.use.percent, one.use.memory_mib});
   if (gpus.gpus == told_gpus_.gpus && gpus.tasks == told_gpus_.tasks) return;
   daemon_->send(gpus);
   told_gpus_ = std::move(gpus);

@@ -7,9 +7,9 @@
 
 #include <fstream>
 
-#include "base/text.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "messages/sentence.h"
 #include "worker/supervisor/interpreter.h"
 #include "worker/supervisor/process_tree.h"
@@ -20,13 +20,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kEarlyDeaths = 3;           // in a row: the interpreter cannot start here at all
-constexpr auto kOwnTerm = 300ms;          // Slurm's TERM reaches the interpreter and us in any order
+constexpr int kEarlyDeaths = 3;   // in a row: the interpreter cannot start here at all
+constexpr auto kOwnTerm = 300ms;  // Slurm's TERM reaches the interpreter and us in any order
 constexpr int kHelperTries = 50;
 constexpr std::chrono::microseconds kHelperPause = 2ms;  // a killed process needs a moment
 constexpr std::size_t kTailBytes = 16 * 1024;
 constexpr int kCannotRun = W_EXITCODE(127, 0);  // as a shell reports it
-constexpr char kKilledFirst[] = "300";    // oom_score_adj: the kernel must kill the interpreter before us
+constexpr char kKilledFirst[] = "300";          // oom_score_adj: the kernel must kill the interpreter before us
 
 }  // namespace
 
@@ -75,8 +75,8 @@ void Supervisor::on_interpreter_message() {
     if (const auto* ready = std::get_if<protocol::Ready>(&*header)) on_ready(*ready);
     if (const auto* activity = std::get_if<protocol::Activity>(&*header)) on_activity(*activity);
     if (const auto* ended = std::get_if<protocol::DetachedEnded>(&*header))
-      daemon_->send(protocol::DetachedEnded{options_.lease, options_.worker, epoch_, ended->task, ended->ok, ended->digest,
-                                         ended->error});
+      daemon_->send(protocol::DetachedEnded{options_.lease, options_.worker, epoch_, ended->task, ended->ok,
+                                            ended->digest, ended->error});
   }
   if (!socket.open()) loop_.unwatch(interpreter_watch_);  // SIGCHLD follows
 }
@@ -157,7 +157,8 @@ void Supervisor::end_helpers() {
 
 // Only the page can tell which tasks were on their way and never started; those may run elsewhere.
 void Supervisor::report_departure() {
-  untold_.push_back({options_.lease, options_.worker, epoch_, departure_report(*leaving_, interpreter_->page().unacknowledged(), up_.key), false});
+  untold_.push_back({options_.lease, options_.worker, epoch_,
+                     departure_report(*leaving_, interpreter_->page().unacknowledged(), up_.key), false});
   tell_deaths();
 }
 
@@ -165,8 +166,18 @@ void Supervisor::report_death(int wait_status, const std::string& words) {
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const bool gave_up = killed && interpreter_->page().gave_up();
   const bool for_memory = killed && !gave_up && memory_.kills().value_or(0) > memory_kills_;
-  Death death{wait_status, facts_.node, for_memory, {}, gave_up, ready_, joined(plan_.command, " "), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
-              interpreter_->page().unacknowledged(), up_.key, unfit_};
+  Death death{wait_status,
+              facts_.node,
+              for_memory,
+              {},
+              gave_up,
+              ready_,
+              joined(plan_.command, " "),
+              tail_of(log_reader_ ? log_tail() : words),
+              interpreter_->page().running(),
+              interpreter_->page().unacknowledged(),
+              up_.key,
+              unfit_};
   if (death.killed_for_memory) death.memory_limit = memory_.limit();
   const Error error = death_report(death);
   const std::string why = messages::text(error);
@@ -188,10 +199,11 @@ std::string Supervisor::unlogged_words() const {
 }
 
 std::string Supervisor::log_tail() const {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(log_reader_.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   std::string text(std::min<std::size_t>(kTailBytes, static_cast<std::size_t>(info.st_size)), '\0');
-  const ssize_t got = ::pread(log_reader_.get(), text.data(), text.size(), info.st_size - static_cast<off_t>(text.size()));
+  const ssize_t got =
+      ::pread(log_reader_.get(), text.data(), text.size(), info.st_size - static_cast<off_t>(text.size()));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
 }

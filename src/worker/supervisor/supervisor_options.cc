@@ -10,8 +10,8 @@ namespace {
 
 // A library that finds PMI_*, PMIX_* or OMPI_* believes that srun or mpirun started it. SLURM_CONF is hidden too: a
 // pounce.Client inside a task finds Slurm as any program on the node does.
-constexpr std::array<std::string_view, 10> kHidden = {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
-                                                      "POUNCE_", "PMI_",   "PMIX_",   "OMPI_", "PMI2_"};
+constexpr std::array<std::string_view, 10> kHidden = {"SLURM_",  "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
+                                                      "POUNCE_", "PMI_",    "PMIX_",   "OMPI_", "PMI2_"};
 
 template <class Number>
 Number number_of(const Environment& environment, const std::string& name) {

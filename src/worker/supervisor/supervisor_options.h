@@ -18,20 +18,20 @@ namespace pounce::worker {
 
 struct SupervisorOptions {
   LeaseId lease;
-  WorkerIndex worker;    // this worker, one of `workers`
+  WorkerIndex worker;  // this worker, one of `workers`
   std::uint32_t workers = 1, nodes = 1;
   std::uint32_t node = 0;  // this node, one of `nodes`, counted from the batch host
-  Epoch first_epoch;     // above the epochs of a supervisor that died in this place
-  std::string handshake;      // tcp://host:port
+  Epoch first_epoch;       // above the epochs of a supervisor that died in this place
+  std::string handshake;   // tcp://host:port
   PublicKey daemon_key;
   protocol::Proof proof = protocol::Proof::kMunge;
   std::string munge_socket, key_file, endpoint_file;
   std::chrono::milliseconds heartbeat{5000};
   std::chrono::seconds watchdog_idle{150}, watchdog_busy{900};
-  std::chrono::seconds leave{60};        // from the order to end, for an interpreter that saves its variables
-  std::string stand_in;                  // "CPU standing in", under the local launcher's stand_in_gpus
-  std::string interface, ports;  // where interpreters listen: "ib0", "50000-50999"; empty: facing pounced, any port
-  std::optional<Error> unfit;            // why the job's GPUs cannot be used
+  std::chrono::seconds leave{60};  // from the order to end, for an interpreter that saves its variables
+  std::string stand_in;            // "CPU standing in", under the local launcher's stand_in_gpus
+  std::string interface, ports;    // where interpreters listen: "ib0", "50000-50999"; empty: facing pounced, any port
+  std::optional<Error> unfit;      // why the job's GPUs cannot be used
   std::vector<std::string> interpreter;  // argv prefix; "-m pounce._worker" is added
 };
 
@@ -41,7 +41,7 @@ struct JobFacts {
   std::uint32_t job = 0, restart = 0;
   std::string node, devices;
   std::int64_t end_time_s = 0;  // SLURM_JOB_END_TIME, which Slurm 22.05 does not set; 0: not known
-  std::string visible_gpus;  // CUDA_VISIBLE_DEVICES; empty under stand_in
+  std::string visible_gpus;     // CUDA_VISIBLE_DEVICES; empty under stand_in
 };
 
 // The environment on both sides of the interpreter's start. User code sees no SLURM_* (Lightning and others act on

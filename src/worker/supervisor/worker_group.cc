@@ -1,11 +1,12 @@
 #include "worker/supervisor/worker_group.h"
 
-#include <algorithm>
-#include <set>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <set>
 
 #include "base/log.h"
 #include "base/process.h"
@@ -13,11 +14,13 @@
 
 namespace pounce::worker {
 
-Program node_step(const std::vector<std::string>& argv, const job::JobNodes& nodes, std::uint32_t node, Epoch first_epoch) {
+Program node_step(const std::vector<std::string>& argv, const job::JobNodes& nodes, std::uint32_t node,
+                  Epoch first_epoch) {
   Program step;
   step.command = job::step_command(nodes.job, nodes.at(node));
   step.command.insert(step.command.end(), argv.begin(), argv.begin() + 2);
-  step.command.insert(step.command.end(), {"--node", std::to_string(node), "--first-epoch", std::to_string(first_epoch.value)});
+  step.command.insert(step.command.end(),
+                      {"--node", std::to_string(node), "--first-epoch", std::to_string(first_epoch.value)});
   step.command.insert(step.command.end(), argv.begin() + 2, argv.end());
   step.descriptors = {{1, 1}, {2, 2}};
   step.death_signal = SIGTERM;
@@ -64,7 +67,8 @@ int WorkerGroup::run() {
     bring_back(Clock::now());
   }
   if (given_up_) return 1;
-  const bool idle = std::ranges::all_of(members_, [](const auto& entry) { return entry.second.back_at != TimePoint::max(); });
+  const bool idle =
+      std::ranges::all_of(members_, [](const auto& entry) { return entry.second.back_at != TimePoint::max(); });
   return static_cast<int>(idle ? SupervisorEnd::kLeftIdle : SupervisorEnd::kOver);
 }
 

@@ -5,13 +5,14 @@
 // its process, as fork needs.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 #include "base/clock.h"
@@ -26,7 +27,8 @@ namespace pounce::worker {
 // Slurm's own step launcher. Pure. Thread: any.
 
 // argv: this process's, which begins with the program and "serve". node: counted from the lease's first, which is 0.
-Program node_step(const std::vector<std::string>& argv, const job::JobNodes& nodes, std::uint32_t node, Epoch first_epoch);
+Program node_step(const std::vector<std::string>& argv, const job::JobNodes& nodes, std::uint32_t node,
+                  Epoch first_epoch);
 
 // How a supervisor ends. Every other exit status is an accident.
 enum class SupervisorEnd : int {
@@ -44,7 +46,8 @@ class WorkerGroup {
   // time to save their variables.
   static constexpr std::chrono::milliseconds kLeaveTogether{10'000};
 
-  WorkerGroup(const std::vector<WorkerIndex>& members, Start start, std::chrono::milliseconds leave_together = kLeaveTogether);
+  WorkerGroup(const std::vector<WorkerIndex>& members, Start start,
+              std::chrono::milliseconds leave_together = kLeaveTogether);
   // Until all have ended; the exit code is SupervisorEnd's, or 1 where a member is given up.
   int run();
 
@@ -56,9 +59,9 @@ class WorkerGroup {
 
  private:
   struct Member {
-    pid_t pid = 0;                             // 0: not running
+    pid_t pid = 0;  // 0: not running
     std::uint32_t starts = 0, accidents = 0;
-    TimePoint back_at = TimePoint::max();      // when one that left idle starts again, if others are still here
+    TimePoint back_at = TimePoint::max();  // when one that left idle starts again, if others are still here
   };
 
   void start(WorkerIndex index, Member& member);

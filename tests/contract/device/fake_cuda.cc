@@ -236,9 +236,8 @@ int cudaEventCreateWithFlags(void** event, unsigned) {
 }
 
 int cudaEventRecord(void* event, void* stream) {
-  return call("cudaEventRecord", [&] {
-    return *static_cast<Event*>(event) = {static_cast<Stream*>(stream), fake.copies}, 0;
-  });
+  return call("cudaEventRecord",
+              [&] { return *static_cast<Event*>(event) = {static_cast<Stream*>(stream), fake.copies}, 0; });
 }
 
 int cudaEventSynchronize(void* event) {

@@ -4,8 +4,8 @@
 
 #include "contract/device/kinds.h"
 #include "device/communicator.h"
-#include "device/driver.h"
 #include "device/device.h"
+#include "device/driver.h"
 #include "device/transfer.h"
 
 namespace pounce::device {

@@ -188,9 +188,8 @@ TEST_P(DeviceGroup, ThatWasStoppedIsNotJoined) {
 TEST_P(DeviceGroup, EndsForAllWhenOneGivesUp) {
   const bool hear_of_it = GetParam() != Kind::kCuda;
   ASSERT_THAT(join(all_), testing::Each(Succeeded()));
-  auto waiting = std::async(std::launch::async, [&] {
-    return broadcast({0, 1}, Rank{0}, hear_of_it ? kLong : kShort);
-  });
+  auto waiting =
+      std::async(std::launch::async, [&] { return broadcast({0, 1}, Rank{0}, hear_of_it ? kLong : kShort); });
   board_.await(Rank{0}, 2);
   board_.await(Rank{1}, 2);
 

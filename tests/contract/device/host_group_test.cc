@@ -1,4 +1,6 @@
 // A group whose ranks are processes, and what is left of it. The rest of what it promises: group_test.cc.
+#include "device/host_group.h"
+
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +11,6 @@
 #include "base/clock.h"
 #include "base/random_id.h"
 #include "contract/device/kinds.h"
-#include "device/host_group.h"
 
 namespace pounce::device {
 namespace {
@@ -53,7 +54,8 @@ TEST(HostGroupTest, GivesProcessesWhatOneOfThemHas) {
   auto bytes = pattern(kSize);
   std::vector<pid_t> others;
 
-  for (std::uint32_t rank = 1; rank < kRanks; ++rank) others.push_back(process_of([&] { received(id, Rank{rank}, kRanks, bytes); }));
+  for (std::uint32_t rank = 1; rank < kRanks; ++rank)
+    others.push_back(process_of([&] { received(id, Rank{rank}, kRanks, bytes); }));
   auto group = *host_group(id, Rank{0}, kRanks);
   until_done(*group);
   EXPECT_FALSE(std::filesystem::exists(path_of(id))) << "all have found it";
@@ -72,7 +74,9 @@ TEST(HostGroupTest, GivesProcessesWhatOneOfThemHas) {
 TEST(HostGroupTest, LeavesNoFileWhereNotAllCame) {
   const auto id = random_id<GroupId>();
 
-  { const auto group = host_group(id, Rank{0}, 2); }
+  {
+    const auto group = host_group(id, Rank{0}, 2);
+  }
 
   EXPECT_FALSE(std::filesystem::exists(path_of(id)));
 }
@@ -81,12 +85,14 @@ TEST(HostGroupTest, IsItsUsersAlone) {
   const auto id = random_id<GroupId>();
   const auto group = host_group(id, Rank{0}, 2);
 
-  EXPECT_EQ(std::filesystem::status(path_of(id)).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(std::filesystem::status(path_of(id)).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
 TEST(HostGroupTest, FollowsNoLink) {
   const auto id = random_id<GroupId>();
-  const std::filesystem::path elsewhere = std::filesystem::temp_directory_path() / ("elsewhere-" + id.hex().substr(0, 16));
+  const std::filesystem::path elsewhere =
+      std::filesystem::temp_directory_path() / ("elsewhere-" + id.hex().substr(0, 16));
   std::filesystem::create_symlink(elsewhere, path_of(id));
 
   const auto group = host_group(id, Rank{0}, 2);

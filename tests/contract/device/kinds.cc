@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "device/driver.h"
 #include "device/device.h"
+#include "device/driver.h"
 
 namespace pounce::device {
 namespace {
@@ -41,7 +41,8 @@ void PrintTo(Kind kind, std::ostream* out) {
 
 Result<std::unique_ptr<Backend>> open_backend(Kind kind) {
   if (kind == Kind::kHost) return host_backend({.devices = 4, .memory_bytes = 64 * kMiB});
-  if (kind == Kind::kFakeCuda) return cuda_backend({.runtime = {built(POUNCE_FAKE_CUDA)}, .nccl = {built(POUNCE_FAKE_NCCL)}});
+  if (kind == Kind::kFakeCuda)
+    return cuda_backend({.runtime = {built(POUNCE_FAKE_CUDA)}, .nccl = {built(POUNCE_FAKE_NCCL)}});
   auto real = real_cuda();
   if (!real) return failure(ErrorCode::kDeviceUnavailable, "not run: " + real.error().text);
   if (!has_device_checksum())

@@ -20,7 +20,8 @@ namespace pounce::device {
 enum class Kind { kHost, kFakeCuda, kCuda };
 void PrintTo(Kind kind, std::ostream* out);
 
-// A library that was built with this program: where it was built, or, on another machine (tests/gpu/bundle), beside the program.
+// A library that was built with this program: where it was built, or, on another machine (tests/gpu/bundle), beside the
+// program.
 std::string built(const char* library);
 
 constexpr std::size_t kMiB = 1 << 20;

@@ -27,13 +27,16 @@ class PlacementTest : public OnEachKind {
       return device;
     };
   }
-  Placement placement(std::vector<std::uint64_t> sizes) { return {DeviceName{}, open(), std::move(sizes), "object 1234"}; }
+  Placement placement(std::vector<std::uint64_t> sizes) {
+    return {DeviceName{}, open(), std::move(sizes), "object 1234"};
+  }
 
   std::shared_ptr<Device> device_;
   int opened_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(, PlacementTest, testing::Values(Kind::kHost, Kind::kFakeCuda, Kind::kCuda), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(, PlacementTest, testing::Values(Kind::kHost, Kind::kFakeCuda, Kind::kCuda),
+                         testing::PrintToStringParamName());
 
 TEST_P(PlacementTest, TakesNothingOfTheDeviceBeforeSomethingComes) {
   const auto placement = this->placement({1000});

@@ -19,7 +19,8 @@ namespace pounce::lanes {
 
 inline std::vector<int> open_descriptors() {
   std::vector<int> all;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) all.push_back(std::atoi(entry.path().filename().c_str()));
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    all.push_back(std::atoi(entry.path().filename().c_str()));
   return all;
 }
 
@@ -27,9 +28,10 @@ inline std::vector<int> open_descriptors() {
 inline std::uint64_t object_memory(const std::string& process = "self") {
   std::uint64_t bytes = 0;
   std::error_code gone;
-  struct stat facts {};
+  struct stat facts{};
   for (const auto& entry : std::filesystem::directory_iterator("/proc/" + process + "/fd", gone))
-    if (std::filesystem::read_symlink(entry, gone).string().starts_with("/memfd:pounce-object") && ::stat(entry.path().c_str(), &facts) == 0)
+    if (std::filesystem::read_symlink(entry, gone).string().starts_with("/memfd:pounce-object") &&
+        ::stat(entry.path().c_str(), &facts) == 0)
       bytes += static_cast<std::uint64_t>(facts.st_blocks) * 512;
   return bytes;
 }
@@ -40,7 +42,9 @@ struct Connection {  // one end of it
   std::uint16_t from = 0, to = 0;
 };
 
-inline std::uint16_t port_of(const sockaddr_storage& address) { return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port); }
+inline std::uint16_t port_of(const sockaddr_storage& address) {
+  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
 
 inline bool of_a_worker(const sockaddr_storage& address) {
   return std::string(reinterpret_cast<const sockaddr_un&>(address).sun_path + 1).starts_with("pounce-worker/");
@@ -51,7 +55,9 @@ inline std::vector<Connection> connections() {
   for (const int fd : open_descriptors()) {
     sockaddr_storage own{}, peer{};
     socklen_t own_size = sizeof own, peer_size = sizeof peer;
-    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 || ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) continue;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 ||
+        ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0)
+      continue;
     if (own.ss_family == AF_INET) all.push_back({fd, false, port_of(own), port_of(peer)});
     if (own.ss_family == AF_UNIX && (of_a_worker(own) || of_a_worker(peer))) all.push_back({fd, true, 0, 0});
   }
@@ -76,7 +82,8 @@ inline std::uint64_t carried_bytes() {
   for (const Connection& one : connections()) {
     tcp_info info{};
     socklen_t size = sizeof info;
-    if (!one.local && ::getsockopt(one.fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) bytes += info.tcpi_bytes_received + info.tcpi_bytes_acked;
+    if (!one.local && ::getsockopt(one.fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+      bytes += info.tcpi_bytes_received + info.tcpi_bytes_acked;
   }
   return bytes;
 }

@@ -1,6 +1,7 @@
 // A limit of file sizes that is lowered in the middle of something large: memory that is handed over counts as a file.
-#include "contract/lanes/other_worker.h"
 #include "support/file_limit.h"
+
+#include "contract/lanes/other_worker.h"
 
 namespace pounce::lanes {
 namespace {

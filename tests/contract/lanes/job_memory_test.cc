@@ -1,12 +1,13 @@
-// A worker whose job may use less memory than what is announced to it: it says so before any of it comes, where the kernel would end
-// it when much of it is there. A real control group bounds it.
+// A worker whose job may use less memory than what is announced to it: it says so before any of it comes, where the
+// kernel would end it when much of it is there. A real control group bounds it.
 #include "contract/lanes/other_worker.h"
 #include "support/memory_group.h"
 
 namespace pounce::lanes {
 namespace {
 
-constexpr std::size_t kLimit = 512 * kMiB, kTooMuch = 1024 * kMiB;  // what AddressSanitizer keeps of freed memory, 256 MiB, fits too
+constexpr std::size_t kLimit = 512 * kMiB,
+                      kTooMuch = 1024 * kMiB;  // what AddressSanitizer keeps of freed memory, 256 MiB, fits too
 
 class JobMemoryTest : public OtherWorker {
  protected:

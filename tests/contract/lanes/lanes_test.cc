@@ -1,4 +1,5 @@
-// What every road for data promises, with the same cases on each: memory handed over on one machine, the bulk lane, and ZeroMQ.
+// What every road for data promises, with the same cases on each: memory handed over on one machine, the bulk lane, and
+// ZeroMQ.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -20,7 +21,8 @@ class EveryLane : public LanesTest, public testing::WithParamInterface<Road> {
 };
 INSTANTIATE_TEST_SUITE_P(Roads, EveryLane, testing::Values(Road::kMemory, Road::kTls, Road::kZeroMq), road_name);
 
-// ---- sizes -------------------------------------------------------------------------------------------------------------
+// ---- sizes
+// -------------------------------------------------------------------------------------------------------------
 
 constexpr std::size_t kOverFourGiB = (std::size_t{1} << 32) + 1;
 
@@ -28,7 +30,8 @@ class EverySize : public LanesTest, public testing::WithParamInterface<std::tupl
  protected:
   void SetUp() override {
     size = std::get<1>(GetParam());
-    if (size == kOverFourGiB && std::getenv("POUNCE_LONG_RUN") == nullptr) GTEST_SKIP() << "4 GiB there and back: POUNCE_LONG_RUN=1 (tests/run --long)";
+    if (size == kOverFourGiB && std::getenv("POUNCE_LONG_RUN") == nullptr)
+      GTEST_SKIP() << "4 GiB there and back: POUNCE_LONG_RUN=1 (tests/run --long)";
     LanesTest::SetUp();
     begin(std::get<0>(GetParam()));
     if (size == kOverFourGiB) patience = 200s;
@@ -38,11 +41,12 @@ class EverySize : public LanesTest, public testing::WithParamInterface<std::tupl
   }
   std::size_t size = 0;
 };
-INSTANTIATE_TEST_SUITE_P(Roads, EverySize,
-                         testing::Combine(testing::Values(Road::kMemory, Road::kTls, Road::kZeroMq),
-                                          testing::Values(0, 1, kMiB - 1, kMiB, kMiB + 1, bulk::kWorthTheLane - 1, bulk::kWorthTheLane,
-                                                          bulk::kWorthTheLane + 1, kLarge, kOverFourGiB)),
-                         [](const auto& info) { return name_of(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param)); });
+INSTANTIATE_TEST_SUITE_P(
+    Roads, EverySize,
+    testing::Combine(testing::Values(Road::kMemory, Road::kTls, Road::kZeroMq),
+                     testing::Values(0, 1, kMiB - 1, kMiB, kMiB + 1, bulk::kWorthTheLane - 1, bulk::kWorthTheLane,
+                                     bulk::kWorthTheLane + 1, kLarge, kOverFourGiB)),
+    [](const auto& info) { return name_of(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param)); });
 
 TEST_P(EverySize, ArrivesAsItWasAndComesBackAsItWas) {
   const auto there = Source::marked(size, 1), back = Source::marked(size, 2);
@@ -63,12 +67,16 @@ TEST_P(EverySize, ArrivesAsItWasAndComesBackAsItWas) {
   expect_road(size);
 }
 
-// ---- to a device -------------------------------------------------------------------------------------------------------
+// ---- to a device
+// -------------------------------------------------------------------------------------------------------
 
 class ToADevice : public EverySize {};
 INSTANTIATE_TEST_SUITE_P(Roads, ToADevice,
-                         testing::Combine(testing::Values(Road::kMemory, Road::kTls, Road::kZeroMq), testing::Values(0, 1, kMiB + 1, kLarge)),
-                         [](const auto& info) { return name_of(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param)); });
+                         testing::Combine(testing::Values(Road::kMemory, Road::kTls, Road::kZeroMq),
+                                          testing::Values(0, 1, kMiB + 1, kLarge)),
+                         [](const auto& info) {
+                           return name_of(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param));
+                         });
 
 TEST_P(ToADevice, LiesThereBeforeACallThatTakesItBegins) {
   const auto source = Source::marked(size, 1);
@@ -101,7 +109,8 @@ TEST_P(EveryLane, ACallWhoseObjectFitsOnNoDeviceEndsWithWhatIsMissing) {
   EXPECT_TRUE(end_of(next).ok) << "the worker goes on";
 }
 
-// ---- order -------------------------------------------------------------------------------------------------------------
+// ---- order
+// -------------------------------------------------------------------------------------------------------------
 
 TEST_P(EveryLane, ManyAtOnceArriveWholeInWhateverOrderTheyAreAskedFor) {
   constexpr std::size_t kMany = 16;
@@ -126,7 +135,8 @@ TEST_P(EveryLane, ManyAtOnceArriveWholeInWhateverOrderTheyAreAskedFor) {
   EXPECT_TRUE(wrong.empty()) << wrong.size() << " arrived as something else";
 }
 
-// ---- cuts --------------------------------------------------------------------------------------------------------------
+// ---- cuts
+// --------------------------------------------------------------------------------------------------------------
 
 TEST_P(EveryLane, AnObjectThatIsCutInTheMiddleArrivesAsItWasAndItsTaskRunsOnce) {
   const auto source = Source::marked(kLarge, 5);
@@ -169,7 +179,8 @@ TEST_P(EveryLane, AResultThatIsCutInTheMiddleComesAsItWasOfOneRun) {
   EXPECT_TRUE(source->is(end.buffers.front().bytes));
 }
 
-// ---- a reader that is slow, or that has no memory ----------------------------------------------------------------------
+// ---- a reader that is slow, or that has no memory
+// ----------------------------------------------------------------------
 
 constexpr std::size_t kPieces = 16, kPiece = 32 * kMiB;
 constexpr std::size_t kMostInFlight = 192 * kMiB;  // ZeroMQ: 128 messages of 1 MiB, and what the kernel takes
@@ -185,7 +196,8 @@ class SlowReader : public EveryLane {
     for (std::size_t i = 0; i < kPieces; ++i) sources.push_back(std::make_shared<const CountedSource>(kPiece));
   }
   std::size_t read() const {  // of what is sent, by anybody
-    return std::accumulate(sources.begin(), sources.end(), std::size_t{0}, [](auto sum, const auto& one) { return sum + one->bytes_read(); });
+    return std::accumulate(sources.begin(), sources.end(), std::size_t{0},
+                           [](auto sum, const auto& one) { return sum + one->bytes_read(); });
   }
   // Only one side goes on, until it does nothing any more.
   template <class Turn>
@@ -205,7 +217,9 @@ TEST_P(SlowReader, AWorkerThatDoesNotReadIsSentLittleAndGetsTheRestLater) {
   for (const auto& source : sources) objects.push_back(hold(source));
   bool whole = false;
   run = [&](const worker::Job& job) {
-    whole = job.objects.size() == kPieces && std::ranges::all_of(job.objects, [](const auto& one) { return one.buffers.front().bytes.size() == kPiece; });
+    whole = job.objects.size() == kPieces && std::ranges::all_of(job.objects, [](const auto& one) {
+              return one.buffers.front().bytes.size() == kPiece;
+            });
     return returned({});
   };
   const TaskId task = submit(objects);
@@ -222,7 +236,8 @@ TEST_P(SlowReader, AWorkerThatDoesNotReadIsSentLittleAndGetsTheRestLater) {
 TEST_P(SlowReader, AClientThatDoesNotReadIsSentLittleAndGetsTheRestLater) {
   run = [&](const worker::Job&) {
     worker::JobResult result = returned({});
-    for (const auto& source : sources) result.buffers.push_back(std::make_shared<const worker::Bytes>(source->bytes(), [source] {}));
+    for (const auto& source : sources)
+      result.buffers.push_back(std::make_shared<const worker::Bytes>(source->bytes(), [source] {}));
     return result;
   };
   const TaskId task = submit(), next = submit();
@@ -234,14 +249,18 @@ TEST_P(SlowReader, AClientThatDoesNotReadIsSentLittleAndGetsTheRestLater) {
   for (const TaskId& one : {task, next}) {
     ASSERT_TRUE(end_of(one).ok) << end_of(one).error.text;
     EXPECT_EQ(end_of(one).buffers.size(), kPieces);
-    EXPECT_TRUE(std::ranges::all_of(end_of(one).buffers, [](const client::Memory& buffer) { return buffer.bytes.size() == kPiece; }));
+    EXPECT_TRUE(std::ranges::all_of(end_of(one).buffers,
+                                    [](const client::Memory& buffer) { return buffer.bytes.size() == kPiece; }));
   }
   EXPECT_EQ(read(), kPieces * kPiece);
 }
 
-std::size_t memory_of_machine() { return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+std::size_t memory_of_machine() {
+  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
 // ZeroMQ sends some of what nobody has the memory for before it hears of that.
-constexpr std::size_t kMostAddresses = (std::size_t{1} << 46) + (std::size_t{1} << 40);  // a process has them once, not twice
+constexpr std::size_t kMostAddresses =
+    (std::size_t{1} << 46) + (std::size_t{1} << 40);  // a process has them once, not twice
 
 TEST_P(EveryLane, AWorkerWithoutMemorySaysSoAndHasNothingOfIt) {
   bool ran = false;

@@ -1,5 +1,5 @@
-// A machine that has no Unix sockets, as far as one thread and those that it starts can see: workers that begin there are
-// reached over the network, though they are here.
+// A machine that has no Unix sockets, as far as one thread and those that it starts can see: workers that begin there
+// are reached over the network, though they are here.
 #pragma once
 
 #include <linux/audit.h>
@@ -30,8 +30,9 @@ inline void without_local_sockets(const std::function<void()>& act) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const sock_fprog program{std::size(filter), filter};
-    POUNCE_CHECK(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0,
-                 "the kernel filters system calls");
+    POUNCE_CHECK(
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0,
+        "the kernel filters system calls");
     act();
   }).join();
 }

@@ -1,5 +1,5 @@
-// A client that dies or stands still in the middle of something large, over every road: its worker goes on with it or has nothing
-// half of it, once the daemon has given it up.
+// A client that dies or stands still in the middle of something large, over every road: its worker goes on with it or
+// has nothing half of it, once the daemon has given it up.
 #include "contract/lanes/other_end.h"
 
 namespace pounce::lanes {
@@ -37,7 +37,8 @@ class OtherClientTest : protected OtherEnd, public testing::TestWithParam<Road> 
     worker = std::make_unique<RealWorker>(GetParam());
     session = *SessionId::from_hex(line().hear());
     worker->admit(session, *transport::from_z85(line().hear()));
-    descriptors = open_descriptors().size() + (is_lane(GetParam()) ? 2 : 0);  // where lanes come in: it listens from the first one on
+    descriptors = open_descriptors().size() +
+                  (is_lane(GetParam()) ? 2 : 0);  // where lanes come in: it listens from the first one on
   }
   void begin(const std::string& what) {
     line().tell(what);
@@ -45,11 +46,13 @@ class OtherClientTest : protected OtherEnd, public testing::TestWithParam<Road> 
     line().tell(worker->key());
   }
   void turn_here() override {
-    worker->turn([this](const worker::Job& job) {
-      ++runs;
-      right = job.objects.empty() || source->is(job.objects.front().buffers.front().bytes);
-      return returned(job.objects.empty() ? source : nullptr);
-    }, 1ms);
+    worker->turn(
+        [this](const worker::Job& job) {
+          ++runs;
+          right = job.objects.empty() || source->is(job.objects.front().buffers.front().bytes);
+          return returned(job.objects.empty() ? source : nullptr);
+        },
+        1ms);
   }
   void die() {
     kill();

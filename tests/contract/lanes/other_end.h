@@ -35,7 +35,8 @@ class OtherEnd : protected OtherProcess {
     for (int i = 0; i < 100; ++i) turn_here();
   }
   void expect_nothing_left(std::size_t most_descriptors) {
-    until([&] { return connections().empty() && object_memory() == 0 && open_descriptors().size() <= most_descriptors; });
+    until(
+        [&] { return connections().empty() && object_memory() == 0 && open_descriptors().size() <= most_descriptors; });
   }
 
   std::shared_ptr<const Source> source = Source::marked(kOnItsWay, 1);  // the other end has one of its own

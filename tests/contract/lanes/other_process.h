@@ -1,5 +1,5 @@
-// One end in a process of its own, which can be stopped and killed. It begins before anything else of a test is there: of what
-// is forked only one thread goes on.
+// One end in a process of its own, which can be stopped and killed. It begins before anything else of a test is there:
+// of what is forked only one thread goes on.
 #pragma once
 
 #include <poll.h>
@@ -25,7 +25,8 @@ class Line {
  public:
   explicit Line(UniqueFd fd) : fd_(std::move(fd)) {}
   void tell(const std::string& text) const {
-    POUNCE_CHECK(::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()), "the other process hears");
+    POUNCE_CHECK(::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()),
+                 "the other process hears");
   }
   std::string hear() const {
     std::array<char, 512> text;

@@ -1,5 +1,5 @@
-// A worker that dies or stands still in the middle of something large, over every road: its client is told, or goes on, and has
-// nothing half of it.
+// A worker that dies or stands still in the middle of something large, over every road: its client is told, or goes on,
+// and has nothing half of it.
 #include "contract/lanes/other_worker.h"
 
 namespace pounce::lanes {

@@ -1,5 +1,5 @@
-// One object for several real workers over the bulk lane: from the client to few of them, and from those to the others. Without
-// OpenSSL there is none, and the client sends it to each.
+// One object for several real workers over the bulk lane: from the client to few of them, and from those to the others.
+// Without OpenSSL there is none, and the client sends it to each.
 #include <algorithm>
 #include <bit>
 
@@ -36,7 +36,8 @@ class RelayTest : public client::EngineTest {
     settle([&] { return control->count<protocol::Demand>() > 0; });
   }
   void grant(std::size_t i) {
-    control->say(protocol::Granted{RequestId{1}, lease_id(static_cast<int>(i) + 1), WorkerIndex{0}, Epoch{1}, real[i]->endpoint(), real[i]->key()});
+    control->say(protocol::Granted{RequestId{1}, lease_id(static_cast<int>(i) + 1), WorkerIndex{0}, Epoch{1},
+                                   real[i]->endpoint(), real[i]->key()});
   }
   void until(const std::function<bool()>& condition, int line = __builtin_LINE()) {
     const TimePoint deadline = Clock::now() + 100s;
@@ -58,17 +59,22 @@ class RelayTest : public client::EngineTest {
     return result;
   }
   std::size_t all_ended() const {
-    return static_cast<std::size_t>(std::ranges::count_if(tasks, [this](const TaskId& task) { return ended(task) != nullptr; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(tasks, [this](const TaskId& task) { return ended(task) != nullptr; }));
   }
-  // Over the connections that stand when all is over: those between client and workers. Those between workers have ended.
+  // Over the connections that stand when all is over: those between client and workers. Those between workers have
+  // ended.
   enum class Over : std::uint8_t { kLanes, kDataConnections };
   std::uint64_t sent_by_client(Over road) const {
     std::uint64_t bytes = 0;
     for (const Connection& one : connections()) {
-      const bool calls = std::ranges::any_of(real, [&](const auto& each) { return each && (one.from == each->port() || one.to == each->port()); });
+      const bool calls = std::ranges::any_of(
+          real, [&](const auto& each) { return each && (one.from == each->port() || one.to == each->port()); });
       tcp_info info{};
       socklen_t size = sizeof info;
-      if (!one.local && calls == (road == Over::kDataConnections) && ::getsockopt(one.fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) bytes += info.tcpi_bytes_received;
+      if (!one.local && calls == (road == Over::kDataConnections) &&
+          ::getsockopt(one.fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+        bytes += info.tcpi_bytes_received;
     }
     return bytes;
   }
@@ -93,7 +99,8 @@ TEST_P(ManyReaders, AllGetItAsItWasAndTheClientSendsItLog2OfTheirNumberAndOneTim
   const auto most_times = static_cast<std::size_t>(std::bit_width(GetParam()));
   EXPECT_GE(sent_by_client(Over::kLanes), bulk::Lane::available() ? kLarge : 0);
   EXPECT_LT(sent_by_client(Over::kLanes), bulk::Lane::available() ? most_times * (kLarge + kMiB) : 1);
-  EXPECT_GE(sent_by_client(Over::kDataConnections), bulk::Lane::available() ? 0 : GetParam() * kLarge);  // else to each of them
+  EXPECT_GE(sent_by_client(Over::kDataConnections),
+            bulk::Lane::available() ? 0 : GetParam() * kLarge);  // else to each of them
 }
 
 // One call's result is the object of others, on its own worker and on another.

@@ -1,4 +1,5 @@
-// Data to be sent, of any size: memory without pages wherever nothing was written, so that four gigabytes of it cost nothing.
+// Data to be sent, of any size: memory without pages wherever nothing was written, so that four gigabytes of it cost
+// nothing.
 #pragma once
 
 #include <sys/mman.h>
@@ -28,8 +29,8 @@ class Source {
     if (base_ != nullptr) ::munmap(base_, size_);
   }
 
-  // Eight bytes at the beginning of every MiB and just before it, and the last byte: a piece that is lost, doubled or put
-  // elsewhere shows.
+  // Eight bytes at the beginning of every MiB and just before it, and the last byte: a piece that is lost, doubled or
+  // put elsewhere shows.
   static std::shared_ptr<const Source> marked(std::size_t size, std::uint64_t seed) {
     auto made = std::make_shared<Source>(size);
     for (std::size_t at = 0; at < size; at += kMiB) {
@@ -54,18 +55,21 @@ class Source {
   }
 
  private:
-  void mark(std::size_t at, std::uint64_t value) { std::memcpy(base_ + at, &value, std::min(sizeof value, size_ - at)); }
+  void mark(std::size_t at, std::uint64_t value) {
+    std::memcpy(base_ + at, &value, std::min(sizeof value, size_ - at));
+  }
 
   const std::size_t size_;
   std::byte* base_ = nullptr;
 };
 
-// Zeros that know how much of them anybody has read: what is read of an empty file gets a page, and the kernel counts those.
+// Zeros that know how much of them anybody has read: what is read of an empty file gets a page, and the kernel counts
+// those.
 class CountedSource : UniqueFd, public Source {
  public:
   explicit CountedSource(std::size_t size) : UniqueFd(empty_file(size)), Source(size, MAP_SHARED, get()) {}
   std::size_t bytes_read() const {
-    struct stat facts {};
+    struct stat facts{};
     ::fstat(get(), &facts);
     return static_cast<std::size_t>(facts.st_blocks) * 512;
   }

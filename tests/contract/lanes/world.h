@@ -1,5 +1,5 @@
-// The real client's engine and the real worker's in one process and one thread, over each road that data can take. The road is
-// chosen as it is outside: by what is there. Nothing that a test says or looks at depends on it.
+// The real client's engine and the real worker's in one process and one thread, over each road that data can take. The
+// road is chosen as it is outside: by what is there. Nothing that a test says or looks at depends on it.
 #pragma once
 
 #include <sys/socket.h>
@@ -26,7 +26,9 @@ enum class Road : std::uint8_t { kMemory, kTls, kZeroMq };
 // Of a program without OpenSSL the road that would be a lane is ZeroMQ's.
 inline bool is_lane(Road road) { return road == Road::kTls && bulk::Lane::available(); }
 
-inline std::string name_of(Road road) { return road == Road::kMemory ? "Memory" : road == Road::kTls ? "Tls" : "ZeroMq"; }
+inline std::string name_of(Road road) {
+  return road == Road::kMemory ? "Memory" : road == Road::kTls ? "Tls" : "ZeroMq";
+}
 inline std::string road_name(const testing::TestParamInfo<Road>& info) { return name_of(info.param); }
 
 // One that no lane gets: it is the data socket's.
@@ -54,7 +56,8 @@ class RealWorker {
  public:
   explicit RealWorker(Road road) {
     int ends[2];
-    POUNCE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "there are descriptors");
+    POUNCE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0,
+                 "there are descriptors");
     supervisor_ = std::make_unique<worker::RecordSocket>(UniqueFd(ends[0]));
     worker::EngineSetup setup;
     setup.supervisor = UniqueFd(ends[1]);
@@ -68,7 +71,9 @@ class RealWorker {
     engine_->runner_ready();
   }
 
-  void admit(const SessionId& session, const PublicKey& key) { tell(protocol::Admit{LeaseId{}, session, transport::to_z85(key)}); }
+  void admit(const SessionId& session, const PublicKey& key) {
+    tell(protocol::Admit{LeaseId{}, session, transport::to_z85(key)});
+  }
   void dismiss(const SessionId& session) { tell(protocol::Dismiss{LeaseId{}, session}); }
   // Runs what has come, as the main thread does.
   void turn(const std::function<worker::JobResult(const worker::Job&)>& run, Duration wait = {}) {
@@ -82,7 +87,9 @@ class RealWorker {
   }
   void turn(Duration wait = {}) { engine_->turn(no_wake_.get(), Clock::now() + wait); }  // and runs nothing
   const std::string& endpoint() const { return engine_->endpoint(); }
-  std::uint16_t port() const { return static_cast<std::uint16_t>(std::atoi(endpoint().substr(endpoint().rfind(':') + 1).c_str())); }
+  std::uint16_t port() const {
+    return static_cast<std::uint16_t>(std::atoi(endpoint().substr(endpoint().rfind(':') + 1).c_str()));
+  }
   std::string key() const { return transport::to_z85(engine_->key()); }
 
  private:
@@ -112,7 +119,8 @@ class LanesTest : public client::EngineTest {
 
   // The lease comes when something waits for it.
   void grant() {
-    control->say(protocol::Granted{RequestId{1}, lease_id(1), WorkerIndex{0}, Epoch{1}, worker->endpoint(), worker->key()});
+    control->say(
+        protocol::Granted{RequestId{1}, lease_id(1), WorkerIndex{0}, Epoch{1}, worker->endpoint(), worker->key()});
   }
   ObjectId hold(const std::shared_ptr<const Source>& source) { return hold(source->bytes(), source); }
   ObjectId hold(std::span<const std::byte> bytes, std::shared_ptr<const void> keep) {

@@ -1,6 +1,4 @@
 // Files that are read: never more of them than the reader said.
-#include "base/file_io.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "base/file_io.h"
 
 namespace pounce {
 namespace {

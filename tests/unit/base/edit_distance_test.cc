@@ -1,7 +1,7 @@
 // Which word was meant.
-#include "base/text.h"
-
 #include <gtest/gtest.h>
+
+#include "base/text.h"
 
 namespace pounce {
 namespace {

@@ -1,13 +1,14 @@
 // What strangers write may not act on a terminal or pass for a line of ours.
-#include "base/text.h"
-
 #include <gtest/gtest.h>
+
+#include "base/text.h"
 
 namespace pounce {
 namespace {
 
 TEST(PrintableTest, LeavesOrdinaryTextOfAnyLanguageAsItIs) {
-  for (const char* text : {"", "train.py --lr 1e-3", "Zürich", "数据", "🐆", "naïve – “quoted”"}) EXPECT_EQ(printable(text), text);
+  for (const char* text : {"", "train.py --lr 1e-3", "Zürich", "数据", "🐆", "naïve – “quoted”"})
+    EXPECT_EQ(printable(text), text);
 }
 
 TEST(PrintableTest, ShowsControlCharactersInsteadOfSendingThem) {

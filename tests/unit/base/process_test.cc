@@ -137,7 +137,8 @@ TEST(ProcessTest, AnOrphanIsNotOurChildAndLeadsNoSession) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   UniqueFd reader(ends[0]), writer(ends[1]);
-  Program program = shell("set -- $(cat /proc/$$/stat); echo $(($4 == " + std::to_string(::getpid()) + ")) $(($6 == $1)) >&3");
+  Program program =
+      shell("set -- $(cat /proc/$$/stat); echo $(($4 == " + std::to_string(::getpid()) + ")) $(($6 == $1)) >&3");
   program.descriptors = {{3, writer.get()}};
   program.standing = Standing::kOrphan;
 

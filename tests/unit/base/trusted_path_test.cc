@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 
-
 namespace pounce {
 namespace {
 
@@ -41,7 +40,9 @@ class TrustedPathTest : public testing::Test {
   std::string folder;
 };
 
-TEST_F(TrustedPathTest, ReadsAFileThatOnlyWeCanHaveWritten) { EXPECT_EQ(read_trusted_file(path(), kMost).value(), "content"); }
+TEST_F(TrustedPathTest, ReadsAFileThatOnlyWeCanHaveWritten) {
+  EXPECT_EQ(read_trusted_file(path(), kMost).value(), "content");
+}
 
 TEST_F(TrustedPathTest, BelievesNoFileAndNoFolderThatOthersMayWrite) {
   for (const std::string& open : {path(), folder + "/a/b", folder + "/a"}) {
@@ -121,7 +122,8 @@ TEST_F(TrustedPathTest, AnOwnNameIsNoFolderOfAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   fs::create_directory(folder + "/squatted");
   fs::create_directory(folder + "/squatted-0");
-  for (const char* name : {"/squatted", "/squatted-0"}) ASSERT_EQ(::chown((folder + name).c_str(), kSomebody, kSomebody), 0);
+  for (const char* name : {"/squatted", "/squatted-0"})
+    ASSERT_EQ(::chown((folder + name).c_str(), kSomebody, kSomebody), 0);
   const std::string other = own_name_in(folder, "squatted");
   EXPECT_THAT(other, StartsWith(folder + "/squatted-"));
   EXPECT_NE(other, folder + "/squatted-0");

@@ -1,7 +1,7 @@
 // How a transfer is shared out in pieces, and what counts as there.
-#include "bulk/exchange.h"
-
 #include <gtest/gtest.h>
+
+#include "bulk/exchange.h"
 
 namespace pounce::bulk {
 namespace {

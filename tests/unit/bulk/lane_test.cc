@@ -160,7 +160,9 @@ TEST_F(LaneTest, WhatIsWrittenGoesToAFunctionAndItsErrorEndsThatTransferOnly) {
   Memory memory(sent);
   client->offer("kept", offered(sent));
   client->offer("not kept", offered(sent));
-  const auto fails = [](std::uint64_t, std::span<const std::byte>) -> Result<void> { return failure(ErrorCode::kOutOfMemory, "there is no memory"); };
+  const auto fails = [](std::uint64_t, std::span<const std::byte>) -> Result<void> {
+    return failure(ErrorCode::kOutOfMemory, "there is no memory");
+  };
   const auto writes = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
     std::memcpy(memory.texts[0].data() + offset, bytes.data(), bytes.size());
     return {};
@@ -295,7 +297,8 @@ TEST_F(LaneTest, KeysTravelAsBytes) {
   EXPECT_EQ(credentials_of(std::string(47, 'x')), std::nullopt);
 }
 
-// ---- an end that does what it likes ------------------------------------------------------------------------------------
+// ---- an end that does what it likes
+// ------------------------------------------------------------------------------------
 
 struct Liar : LaneTest {
   void SetUp() override {

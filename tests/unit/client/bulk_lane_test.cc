@@ -49,7 +49,12 @@ class LaneTest : public EngineTest {
 
   void what_was_said_is_heard(int line = __builtin_LINE()) {
     worker->say(protocol::Beat{false, 77, 0});
-    see_to([&] { return std::ranges::any_of(worker->all<protocol::Beat>(), [](const auto& beat) { return beat.answer && beat.sent_ns == 77; }); }, line);
+    see_to(
+        [&] {
+          return std::ranges::any_of(worker->all<protocol::Beat>(),
+                                     [](const auto& beat) { return beat.answer && beat.sent_ns == 77; });
+        },
+        line);
   }
 
   ObjectId hold(std::size_t size, char fill = 'b') {
@@ -306,7 +311,8 @@ TEST_F(LaneTest, ItsConnectionsAreGivenBackWhenNothingTookThemForAMinuteAndMadeA
   protocol::Attach attach;
   WorkerLink link(context, identity_of_client, worker->endpoint(), worker_keys.public_key, attach, Clock::now());
   const auto pump = [&](Duration later) {
-    for (const LinkEvent& event : link.pump(Clock::now() + later, true)) lost += std::holds_alternative<LinkLost>(event);
+    for (const LinkEvent& event : link.pump(Clock::now() + later, true))
+      lost += std::holds_alternative<LinkLost>(event);
   };
   const auto send = [&](const ObjectId& id, char fill) {
     const Object made{own_buffer(""), {own_buffer(std::string(kLarge, fill))}};

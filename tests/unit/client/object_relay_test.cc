@@ -1,4 +1,5 @@
-// An object that several workers need: each is told where to fetch it, and the client and each worker are asked few times.
+// An object that several workers need: each is told where to fetch it, and the client and each worker are asked few
+// times.
 #include <bit>
 
 #include "bulk/acceptor.h"
@@ -43,7 +44,8 @@ class ObjectRelayTest : public EngineTest {
   void see_to(const std::function<bool()>& condition, int line = __builtin_LINE()) {
     settle(
         [&] {
-          while (auto accepted = acceptor->accept()) lanes.at(std::stoul(accepted->first)).add(std::move(accepted->second));
+          while (auto accepted = acceptor->accept())
+            lanes.at(std::stoul(accepted->first)).add(std::move(accepted->second));
           return condition();
         },
         line);
@@ -61,7 +63,8 @@ class ObjectRelayTest : public EngineTest {
     }
   }
   bool all_have_their_tasks() const {
-    return std::ranges::all_of(workers, [](const auto& worker) { return worker->template count<protocol::Task>() == 1; });
+    return std::ranges::all_of(workers,
+                               [](const auto& worker) { return worker->template count<protocol::Task>() == 1; });
   }
   std::size_t sent_by_client() const {
     std::size_t sends = 0;
@@ -122,9 +125,11 @@ TEST_F(ObjectRelayTest, TheReaderIsToldWhereWithTheKeysOfItsSource) {
   see_to([&] { return work(), all_have_their_tasks(); });
 
   EXPECT_EQ(workers[1]->all<protocol::Object>().front().source, acceptor->endpoint());
-  const auto told = std::ranges::find_if(workers[1]->heard, [](const auto& one) { return std::holds_alternative<protocol::Object>(one.header); });
+  const auto told = std::ranges::find_if(
+      workers[1]->heard, [](const auto& one) { return std::holds_alternative<protocol::Object>(one.header); });
   ASSERT_EQ(told->payload.size(), 2u);
-  const auto asked = std::ranges::find_if(workers[0]->heard, [](const auto& one) { return std::holds_alternative<protocol::Serve>(one.header); });
+  const auto asked = std::ranges::find_if(
+      workers[0]->heard, [](const auto& one) { return std::holds_alternative<protocol::Serve>(one.header); });
   EXPECT_EQ(told->payload[1], asked->payload.at(0));
   see_to([&] { return workers[0]->all<protocol::Serve>().back().over; });
 }

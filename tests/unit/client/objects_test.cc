@@ -13,7 +13,9 @@ class ObjectsTest : public testing::Test {
   Object made(const std::string& text) { return {own_buffer(text), {}}; }
   std::string found() const {
     const Object* object = objects.find(id);
-    return object == nullptr ? "nothing" : std::string(reinterpret_cast<const char*>(object->pickle.bytes.data()), object->pickle.bytes.size());
+    return object == nullptr
+               ? "nothing"
+               : std::string(reinterpret_cast<const char*>(object->pickle.bytes.data()), object->pickle.bytes.size());
   }
 
   const ObjectId id = random_id<ObjectId>();

@@ -2,18 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/worker_link.h"
-#include "client/worker_cache.h"
+#include "client/calls.h"
 #include "client/engine.h"
 #include "client/objects.h"
-#include "client/calls.h"
+#include "client/worker_cache.h"
+#include "client/worker_link.h"
 
 namespace pounce::client {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-ObjectId object(std::size_t number) { return ObjectId({static_cast<std::uint8_t>(number), static_cast<std::uint8_t>(number >> 8)}); }
+ObjectId object(std::size_t number) {
+  return ObjectId({static_cast<std::uint8_t>(number), static_cast<std::uint8_t>(number >> 8)});
+}
 constexpr auto kNothingNeeded = [](const ObjectId&) { return false; };
 
 TEST(ClockOffsetTest, TheQuickestRoundTripCounts) {
@@ -209,7 +211,9 @@ TEST(LeaseCacheTest, AnErrorThatNamesALeaseNamesItsJob) {
   status.lease = LeaseId({1});
   status.job = 7;
   cache.update(status, 10);
-  const auto of_lease = [](const LeaseId& lease) { return Error{ErrorCode::kWorkerCrashed, {}, {}, {{"lease", lease.hex()}}}; };
+  const auto of_lease = [](const LeaseId& lease) {
+    return Error{ErrorCode::kWorkerCrashed, {}, {}, {{"lease", lease.hex()}}};
+  };
   EXPECT_EQ(cache.with_job(of_lease(LeaseId({1}))).context.at("job"), "7");
   EXPECT_FALSE(cache.with_job(of_lease(LeaseId({2}))).context.contains("job"));
 }

@@ -10,7 +10,8 @@ TEST_F(SessionTest, SaysHelloAtTheHandshakeAndOpensItsSessionInTheControl) {
   const auto hello = handshake->all<protocol::Hello>().front();
   EXPECT_EQ(hello.session, session.hex());
   EXPECT_EQ(hello.proof, protocol::Proof::kPeer);
-  EXPECT_EQ(handshake->heard.front().payload, std::vector<std::string>{""}) << "the frame for a proof is there, and empty";
+  EXPECT_EQ(handshake->heard.front().payload, std::vector<std::string>{""})
+      << "the frame for a proof is there, and empty";
   EXPECT_EQ(control->all<protocol::OpenSession>().front().session, session);
 }
 
@@ -115,7 +116,9 @@ TEST_F(SessionTest, TheQueueIsAskedAndItsAnswerPassedOn) {
 TEST_F(SessionTest, AQuestionIsAskedOncePerConnection) {
   open_session();
   std::uint32_t first = 0;
-  settle([&] { return (first = engine->ask(protocol::QueueAsk{7}, first)) != 0 && control->count<protocol::QueueAsk>() > 0; });
+  settle([&] {
+    return (first = engine->ask(protocol::QueueAsk{7}, first)) != 0 && control->count<protocol::QueueAsk>() > 0;
+  });
   EXPECT_EQ(control->count<protocol::QueueAsk>(), 1u);
   handshake.reset();
   control.reset();
@@ -123,7 +126,8 @@ TEST_F(SessionTest, AQuestionIsAskedOncePerConnection) {
   start_daemon();
   open_session();
   std::uint32_t now = 0;
-  settle([&] { return (now = engine->ask(protocol::QueueAsk{7}, now)) != 0 && control->count<protocol::QueueAsk>() > 0; });
+  settle(
+      [&] { return (now = engine->ask(protocol::QueueAsk{7}, now)) != 0 && control->count<protocol::QueueAsk>() > 0; });
   EXPECT_EQ(control->count<protocol::QueueAsk>(), 1u);
   EXPECT_NE(now, first);
 }

@@ -1,7 +1,7 @@
 // The list of C++ clients had drifted from Python's: no conda, no locale, no threads, no modules.
-#include "client/client.h"
-
 #include <gtest/gtest.h>
+
+#include "client/client.h"
 
 namespace pounce::client {
 namespace {
@@ -13,15 +13,16 @@ TEST(TravellingTest, WhatActivationAndModulesSetTravels) {
 }
 
 TEST(TravellingTest, NothingElseDoes) {
-  for (const char* name : {"", "SLURM_JOB_ID", "SECRET_TOKEN", "PATHS", "MYPATH", "CONDA_", "OMP_*", "LC_A-B", "BASH_FUNC_x%%"})
+  for (const char* name :
+       {"", "SLURM_JOB_ID", "SECRET_TOKEN", "PATHS", "MYPATH", "CONDA_", "OMP_*", "LC_A-B", "BASH_FUNC_x%%"})
     EXPECT_FALSE(travels(name)) << name;
 }
 
 TEST(TravellingTest, AnEnvironmentIsReadWithItsEmptyAndItsOddEntries) {
   const char* const environment[] = {"TZ=UTC", "TOKEN=s3cret", "CONDA_PROMPT_MODIFIER=(a=b) ", "LANG=", "odd", nullptr};
 
-  EXPECT_EQ(travelling(environment), (std::map<std::string, std::string>{
-                                         {"TZ", "UTC"}, {"CONDA_PROMPT_MODIFIER", "(a=b) "}, {"LANG", ""}}));
+  EXPECT_EQ(travelling(environment),
+            (std::map<std::string, std::string>{{"TZ", "UTC"}, {"CONDA_PROMPT_MODIFIER", "(a=b) "}, {"LANG", ""}}));
 }
 
 }  // namespace

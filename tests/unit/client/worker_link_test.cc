@@ -248,7 +248,8 @@ TEST_F(WorkerTest, WhatAWorkerShowsForATaskThatHasEndedIsAnsweredThere) {
 TEST_F(WorkerTest, AnEndedLeaseIsReadUntilItsWorkerHangsUp) {
   engine->read_to_the_end(60s);
   const auto [task, worker] = running_task();
-  control->say(protocol::LeaseEnded{RequestId{1}, lease_id(1), {ErrorCode::kWalltimeReached, "its time is over", {}, {}}});
+  control->say(
+      protocol::LeaseEnded{RequestId{1}, lease_id(1), {ErrorCode::kWalltimeReached, "its time is over", {}, {}}});
   settle([&] { return count_told<StatusChanged>() > 0; });
   const TimePoint later = Clock::now() + 500ms;  // than one is held back otherwise
   while (Clock::now() < later) turn();
@@ -264,7 +265,8 @@ TEST_F(WorkerTest, AnEndedLeaseIsReadUntilItsWorkerHangsUp) {
 TEST_F(WorkerTest, ALeaseThatIsReadToItsEndHoldsNoOtherUp) {
   engine->read_to_the_end(60s);
   const auto [task, worker] = running_task();
-  control->say(protocol::LeaseEnded{RequestId{1}, lease_id(1), {ErrorCode::kWalltimeReached, "its time is over", {}, {}}});
+  control->say(
+      protocol::LeaseEnded{RequestId{1}, lease_id(1), {ErrorCode::kWalltimeReached, "its time is over", {}, {}}});
   settle([&] { return engine->reads_on(); });
   const TaskId other = submit();
   add_worker(2);
@@ -450,7 +452,8 @@ TEST_F(PackingTest, ShortTasksGoSeveralInOneMessageToAWorkerThatReadsThat) {
   attach(true);
   run_all(tasks);
   ASSERT_EQ(worker->count<protocol::Task>(), 1000u);
-  EXPECT_LT(worker->messages, 1000u) << "how many go together depends on how soon they come back: 4 and more on a machine that is not busy";
+  EXPECT_LT(worker->messages, 1000u)
+      << "how many go together depends on how soon they come back: 4 and more on a machine that is not busy";
 }
 
 TEST_F(PackingTest, AWorkerThatDoesNotReadThemTogetherGetsEachTaskByItself) {

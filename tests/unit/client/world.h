@@ -1,5 +1,5 @@
-// A client's engine against a daemon and workers that the test plays: real sockets in one process and one thread, so that
-// every step is the test's own. settle() turns all sides until something is true.
+// A client's engine against a daemon and workers that the test plays: real sockets in one process and one thread, so
+// that every step is the test's own. settle() turns all sides until something is true.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -48,7 +48,8 @@ class Peer {
       if (received->route == cut_) continue;
       // As a worker does: what comes late, of a connection that is over, is not heard.
       const auto header = protocol::decode(received->frames.front().text(), protocol::kControlMessageBytes);
-      if ((header && std::holds_alternative<protocol::Attach>(*header)) || count<protocol::Attach>() == 0) route_ = received->route;
+      if ((header && std::holds_alternative<protocol::Attach>(*header)) || count<protocol::Attach>() == 0)
+        route_ = received->route;
       if (received->route != route_) continue;
       ++messages;
       hear(received->frames);
@@ -78,7 +79,8 @@ class Peer {
       one.push_back(transport::Frame::copy(payload));
     }
     transport::Message message;
-    message.push_back(transport::Frame::copy(protocol::encode(protocol::Several{static_cast<std::uint32_t>(all.size())})));
+    message.push_back(
+        transport::Frame::copy(protocol::encode(protocol::Several{static_cast<std::uint32_t>(all.size())})));
     message.push_back(transport::pack(all, all.size()));
     ASSERT_EQ(socket_->send(route_, message), transport::Sent::kYes);
   }
@@ -151,8 +153,8 @@ class EngineTest : public testing::Test {
     std::filesystem::remove_all(folder, vanishing);
   }
 
-  // Each at a place of its own: ZeroMQ closes a listener some time after its socket and removes the file at its path then,
-  // be it the next socket's by now.
+  // Each at a place of its own: ZeroMQ closes a listener some time after its socket and removes the file at its path
+  // then, be it the next socket's by now.
   void start_daemon() {
     daemon_keys = identity::make_key_pair();
     const std::string place = "ipc://" + folder + "/" + std::to_string(++daemons);
@@ -165,8 +167,8 @@ class EngineTest : public testing::Test {
     file.handshake = {handshake->endpoint()};
     return file;
   }
-  // The daemon's part up to an open session. It may have heard of it before the engine knows that it is open: what is only
-  // sent over an open one has to be tried until it is.
+  // The daemon's part up to an open session. It may have heard of it before the engine knows that it is open: what is
+  // only sent over an open one has to be tried until it is.
   void open_session() {
     ASSERT_TRUE(engine->set_daemon(endpoint()));
     settle([&] { return handshake->count<protocol::Hello>() > 0; });
@@ -200,7 +202,7 @@ class EngineTest : public testing::Test {
   }
   void grant(int lease, const Peer& worker, std::uint32_t epoch = 1) {
     control->say(protocol::Granted{RequestId{1}, lease_id(lease), WorkerIndex{0}, Epoch{epoch}, worker.endpoint(),
-                                transport::to_z85(worker_keys.public_key)});
+                                   transport::to_z85(worker_keys.public_key)});
   }
   static LeaseId lease_id(int number) { return LeaseId({static_cast<std::uint8_t>(number)}); }
 

@@ -1,8 +1,7 @@
 // What an endpoint file makes known of a daemon.
-#include "control/control_connection.h"
-
 #include <gtest/gtest.h>
 
+#include "control/control_connection.h"
 #include "identity/proof.h"
 #include "transport/zmq_context.h"
 

@@ -65,7 +65,8 @@ TEST_F(HandshakeTest, LosesTheConnectionFromEveryStageThatHasOne) {
 }
 
 TEST_F(HandshakeTest, IsOpenOnlyByAWelcome) {
-  for (const Signal signal : {Signal::kProved, Signal::kConnected, Signal::kWelcome, Signal::kRefused, Signal::kLost, Signal::kTimeUp})
+  for (const Signal signal :
+       {Signal::kProved, Signal::kConnected, Signal::kWelcome, Signal::kRefused, Signal::kLost, Signal::kTimeUp})
     for (const Stage stage : {kDown, kProving, kGreeting}) EXPECT_NE(transition(stage, signal).next, kOpen);
 }
 
@@ -130,7 +131,8 @@ TEST_F(HandshakeTest, TakesADaemonForGoneAfterItsSilentBeats) {
 
 TEST_F(HandshakeTest, WithoutBeatsSilenceMeansNothing) {
   Handshake asks{{.answer = 10s}, 5s};
-  for (const Signal signal : {Signal::kStart, Signal::kProved, Signal::kWelcome, Signal::kConnected}) asks.handle(signal, now);
+  for (const Signal signal : {Signal::kStart, Signal::kProved, Signal::kWelcome, Signal::kConnected})
+    asks.handle(signal, now);
   now += 1h;
   EXPECT_FALSE(asks.time_up(now));
   EXPECT_FALSE(asks.beat_is_due(now));

@@ -1,8 +1,7 @@
 // What numbers of CUDA's and NCCL's mean to us, those that nobody knows too.
-#include "device/cuda_runtime.h"
-
 #include <gtest/gtest.h>
 
+#include "device/cuda_runtime.h"
 #include "device/nccl.h"
 
 namespace pounce::device {

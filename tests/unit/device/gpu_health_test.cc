@@ -1,7 +1,7 @@
 // When a GPU is not to be used any more.
-#include "device/nvml.h"
-
 #include <gtest/gtest.h>
+
+#include "device/nvml.h"
 
 namespace pounce::device {
 namespace {

@@ -77,7 +77,8 @@ TEST(GpuMeterTest, OfASliceOfAGpuTellsTheMemoryOnly) {
 }
 
 TEST(GpuMeterTest, KnowsNothingWithoutADriverAGpuOrOneThatTheDriverKnows) {
-  const GpuMeter no_driver("0", "libnot-there.so.1", 1ms), no_gpu("", POUNCE_FAKE_NVML, 1ms), unknown("7,GPU-unknown", POUNCE_FAKE_NVML, 1ms);
+  const GpuMeter no_driver("0", "libnot-there.so.1", 1ms), no_gpu("", POUNCE_FAKE_NVML, 1ms),
+      unknown("7,GPU-unknown", POUNCE_FAKE_NVML, 1ms);
 
   for (const GpuMeter* meter : {&no_driver, &no_gpu, &unknown}) {
     EXPECT_EQ(meter->used().percent, -1);

@@ -1,7 +1,7 @@
 // Who has how much of a device, and what is said when it is full.
-#include "device/device.h"
-
 #include <gmock/gmock.h>
+
+#include "device/device.h"
 
 namespace pounce::device {
 namespace {

@@ -19,7 +19,10 @@ TEST(ClaimTest, IsMagicAudienceOwnKeyRoleAndSubject) {
   const std::string bytes = claim_bytes({key_of('D'), key_of('C'), "client", "00ff"});
 
   const std::string expected = std::string("PNC-HELLO\0v1", 12) + std::string(32, 'D') + std::string(32, 'C') +
-                               "\x06" "client" "\x04" "00ff";
+                               "\x06"
+                               "client"
+                               "\x04"
+                               "00ff";
   EXPECT_EQ(bytes, expected);
 }
 

@@ -28,7 +28,9 @@ struct KeyFileTest : testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder); }
 
   std::string proof() const { return key_file_proof(claim, path).value(); }
-  bool accepted(const Claim& of, std::string_view shown) const { return verify_key_file_proof(of, shown, path).has_value(); }
+  bool accepted(const Claim& of, std::string_view shown) const {
+    return verify_key_file_proof(of, shown, path).has_value();
+  }
 
   void expect_unusable(const std::string& reason) const {
     const auto made = key_file_proof(claim, path);
@@ -101,7 +103,7 @@ TEST_F(KeyFileTest, ASealIsNoProofAndAProofNoSeal) {
 }
 
 TEST_F(KeyFileTest, MakesAFileThatOnlyItsUserCanRead) {
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(::stat(path.c_str(), &facts), 0);
 
   EXPECT_EQ(facts.st_mode & 07777, 0600u);

@@ -1,5 +1,5 @@
-// MUNGE proofs against a real munged: $POUNCE_MUNGE_SOCKET, else the disposable cluster's, else the system's. Without any,
-// these tests are skipped; tests/system/attack_test.py needs one and says so.
+// MUNGE proofs against a real munged: $POUNCE_MUNGE_SOCKET, else the disposable cluster's, else the system's. Without
+// any, these tests are skipped; tests/system/attack_test.py needs one and says so.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +31,9 @@ struct MungeTest : testing::Test {
   }
 
   std::string proof() const { return munge_proof(claim, socket, uid).value(); }
-  Result<void> verify(const Claim& of, std::string_view shown) const { return verify_munge_proof(of, shown, socket, uid); }
+  Result<void> verify(const Claim& of, std::string_view shown) const {
+    return verify_munge_proof(of, shown, socket, uid);
+  }
 
   // What `act` returns as another user, who can be no one but a child process.
   static std::string as_somebody(const std::function<std::string()>& act) {

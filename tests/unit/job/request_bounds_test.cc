@@ -29,8 +29,9 @@ TEST(RequestBoundsTest, EachFieldHasItsOwn) {
       field.get(asked) = Member(field.bounds.most);
       EXPECT_EQ(refusal(asked), "") << field.name;
       field.get(asked) = Member(field.bounds.most + 1);
-      EXPECT_EQ(refusal(asked), std::string(field.name) + " cannot be " + std::to_string(field.bounds.most + 1) + ". Ask for " +
-                                    std::to_string(field.bounds.least) + " to " + std::to_string(field.bounds.most) + ".");
+      EXPECT_EQ(refusal(asked), std::string(field.name) + " cannot be " + std::to_string(field.bounds.most + 1) +
+                                    ". Ask for " + std::to_string(field.bounds.least) + " to " +
+                                    std::to_string(field.bounds.most) + ".");
     }
   });
 }
@@ -50,7 +51,9 @@ TEST(RequestBoundsTest, SeveralNodesHaveAsManyWorkersEach) {
   asked.nodes = 2;
   EXPECT_EQ(refusal(asked), "") << "4096 on each";
   asked.nodes = 3;
-  EXPECT_EQ(refusal(asked), "4 workers on 3 nodes are not as many on each. Ask for a number of workers that the number of nodes divides.");
+  EXPECT_EQ(
+      refusal(asked),
+      "4 workers on 3 nodes are not as many on each. Ask for a number of workers that the number of nodes divides.");
 }
 
 TEST(RequestBoundsTest, NoSumWraps) {

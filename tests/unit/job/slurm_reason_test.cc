@@ -36,7 +36,8 @@ TEST(ErrorOfEndTest, AJobThatSrunLeftWithoutWorkersSaysSo) {
   JobView view;
   view.job_identity.job = {7};
   view.end = JobEnd::kFailed;
-  for (const auto &[exit, cause] : {std::pair{JobExit::kNoSrun, CauseCode::kJobNoSrun}, {JobExit::kSrunFailed, CauseCode::kJobSrunFailed}}) {
+  for (const auto& [exit, cause] :
+       {std::pair{JobExit::kNoSrun, CauseCode::kJobNoSrun}, {JobExit::kSrunFailed, CauseCode::kJobSrunFailed}}) {
     view.exit_code = static_cast<int>(exit);
     const Error error = error_of_end(view);
     EXPECT_EQ(error.cause, (Cause{.code = cause, .job = 7}));

@@ -486,7 +486,7 @@ TEST_F(RoomTest, AGpuThatFailedUnderALeaseIsGivenToNobodyAnyMore) {
   const auto first = submit(holder), second = submit(spec("echo $CUDA_VISIBLE_DEVICES", {"", 1, "", 0, 0, {}}));
 
   launcher_->leave_out(random_id<LeaseId>(), "2");  // of a lease that is not here
-  launcher_->leave_out(holder.lease, "MIG-7");  // it has another one
+  launcher_->leave_out(holder.lease, "MIG-7");      // it has another one
   launcher_->leave_out(holder.lease, "2");
   open_gate();
   launcher_->on_time(Clock::now());

@@ -35,7 +35,8 @@ TEST(LocalNodesTest, OnThisMachineItIsTheProgramWithItsDevices) {
 TEST(LocalNodesTest, OnAnotherNodeItIsAStepThere) {
   const JobSpec begun = begun_on(two_nodes(), "17", program(), {{1, {1}}});
   EXPECT_EQ(begun.command.front(), "srun");
-  for (const char* word : {"--jobid=17", "--relative=0", "CUDA_VISIBLE_DEVICES=1", "serve"}) EXPECT_THAT(begun.command, Contains(word));
+  for (const char* word : {"--jobid=17", "--relative=0", "CUDA_VISIBLE_DEVICES=1", "serve"})
+    EXPECT_THAT(begun.command, Contains(word));
 }
 
 TEST(LocalNodesTest, OnSeveralItIsToldWhereTheOthersLie) {

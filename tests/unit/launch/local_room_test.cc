@@ -1,8 +1,8 @@
 // What is counted of a machine, and who gets how much of it.
-#include "launch/local_nodes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "launch/local_nodes.h"
 
 namespace pounce::launch {
 namespace {
@@ -99,7 +99,8 @@ TEST(LocalRoomsTest, AGangHasItsShareOfEachNodeOrWaits) {
 }
 
 TEST(LocalRoomsTest, WhatNoNodeHasIsRefusedWithWhatEachHas) {
-  EXPECT_THAT(can_ever_fit(two_nodes(), asks(1, 3)).error().text, HasSubstr("2 CPUs and 1 GPUs on this node; 4 CPUs and 2 GPUs on g2"));
+  EXPECT_THAT(can_ever_fit(two_nodes(), asks(1, 3)).error().text,
+              HasSubstr("2 CPUs and 1 GPUs on this node; 4 CPUs and 2 GPUs on g2"));
   EXPECT_THAT(can_ever_fit(two_nodes(), on_nodes(3)).error().text, HasSubstr("this job has 2 nodes, not 3"));
 }
 

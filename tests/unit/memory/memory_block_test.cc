@@ -38,7 +38,8 @@ UniqueFd descriptor_of(const MemoryBlock& block) { return UniqueFd(::fcntl(block
 TEST(MemoryBlockTest, ShowsEachUseTheSameBytesAndNoUseTheWritesOfAnother) {
   BlockPool pool(8 * kMib);
   const auto block = filled(pool, 3 * kMib, 'a');
-  const auto first = *View::map(block, 3 * kMib, Sharing::kPrivate), second = *View::map(block, 3 * kMib, Sharing::kPrivate);
+  const auto first = *View::map(block, 3 * kMib, Sharing::kPrivate),
+             second = *View::map(block, 3 * kMib, Sharing::kPrivate);
   std::ranges::fill(first->bytes(), std::byte{2});
   EXPECT_EQ(second->bytes().back(), std::byte{'a'});
   EXPECT_EQ(text_of(block, kMib, 1), "a");
@@ -151,7 +152,9 @@ TEST(MemoryBlockTest, DoesNotSpendALargeBlockOnASmallObject) {
 }
 
 TEST(MemoryBlockTest, WhatIsKeptMakesRoomForWhatDoesNotFitBesideIt) {
-  BlockPool pool(8 * kMib, [&pool](std::uint64_t) { return pool.kept_bytes() > 0 ? failure(ErrorCode::kOutOfMemory, "no room") : Result<void>{}; });
+  BlockPool pool(8 * kMib, [&pool](std::uint64_t) {
+    return pool.kept_bytes() > 0 ? failure(ErrorCode::kOutOfMemory, "no room") : Result<void>{};
+  });
   filled(pool, 2 * kMib, 'a').reset();
   ASSERT_EQ(pool.kept_bytes(), 2 * kMib);
 

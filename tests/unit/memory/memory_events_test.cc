@@ -1,8 +1,8 @@
-#include "memory/cgroup.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "memory/cgroup.h"
 
 namespace pounce::memory {
 namespace {
@@ -74,7 +74,8 @@ TEST_F(MemoryEventsTest, WhatIsCachedOfFilesIsLeftWhereItMatters) {
 TEST_F(MemoryEventsTest, ReadsVersionOnesUseWithTheGroupsBelow) {
   files["/sys/fs/cgroup/memory/a/memory.limit_in_bytes"] = "1000\n";
   files["/sys/fs/cgroup/memory/a/memory.usage_in_bytes"] = "900\n";
-  files["/sys/fs/cgroup/memory/a/memory.stat"] = "inactive_file 1\nactive_file 2\ntotal_inactive_file 150\ntotal_active_file 250\n";
+  files["/sys/fs/cgroup/memory/a/memory.stat"] =
+      "inactive_file 1\nactive_file 2\ntotal_inactive_file 150\ntotal_active_file 250\n";
   EXPECT_EQ(of("4:memory:/a\n").room(500)->left, 500u);
 }
 

@@ -1,6 +1,6 @@
-#include "memory/cgroup.h"
-
 #include <gtest/gtest.h>
+
+#include "memory/cgroup.h"
 
 namespace pounce::memory {
 namespace {
@@ -31,7 +31,8 @@ TEST(RoomTest, ARefusalNamesTheSizeTheLimitAndWhatIsLeft) {
 
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
-  EXPECT_EQ(refused.error().text, "an object of 300 MiB does not fit into this job's memory: of 1000 MiB there are 100 MiB left for it");
+  EXPECT_EQ(refused.error().text,
+            "an object of 300 MiB does not fit into this job's memory: of 1000 MiB there are 100 MiB left for it");
   EXPECT_EQ(refused.error().context.at("memory_limit_mib"), "1000");
 }
 

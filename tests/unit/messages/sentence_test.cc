@@ -21,7 +21,9 @@ std::set<CauseCode> all_codes() {
   return codes;
 }
 
-Cause example(CauseCode code) { return {code, 44, 3, 2, 61s, "g1", "a word", "as it was said", {Cause{CauseCode::kIdle}}}; }
+Cause example(CauseCode code) {
+  return {code, 44, 3, 2, 61s, "g1", "a word", "as it was said", {Cause{CauseCode::kIdle}}};
+}
 
 TEST(SentenceTest, EveryCodeHasOneOfItsOwn) {
   std::map<std::string, CauseCode> seen;
@@ -43,7 +45,8 @@ TEST(SentenceTest, NoneHasTwoBlanksOrALooseEnd) {
 TEST(SentenceTest, APreemptedJobTellsTheGraceThatItHad) {
   EXPECT_EQ(sentence({.code = CauseCode::kJobPreempted, .job = 7, .time = 30s}),
             "Slurm job 7 was preempted by a job that goes first, with 30 s of grace to end in.");
-  EXPECT_EQ(sentence({.code = CauseCode::kJobPreempted, .job = 7}), "Slurm job 7 was preempted by a job that goes first.");
+  EXPECT_EQ(sentence({.code = CauseCode::kJobPreempted, .job = 7}),
+            "Slurm job 7 was preempted by a job that goes first.");
 }
 
 TEST(SentenceTest, WhereSrunIsTheCauseItsErrorSaysWhatToDoThere) {
@@ -55,12 +58,15 @@ TEST(SentenceTest, WhereSrunIsTheCauseItsErrorSaysWhatToDoThere) {
 }
 
 TEST(SentenceTest, WhatLiesBehindIsSaidToo) {
-  EXPECT_EQ(sentence({.code = CauseCode::kRetrySoon, .because = {{.code = CauseCode::kJobExited, .job = 7, .number = 1}}}),
-            "trying again soon: Slurm job 7 ended by itself with exit code 1.");
-  EXPECT_EQ(sentence({.code = CauseCode::kSlurmSilent, .because = {{.code = CauseCode::kSaid, .said = "slurmctld is down"}}}),
-            "Slurm does not answer (slurmctld is down); running work goes on");
+  EXPECT_EQ(
+      sentence({.code = CauseCode::kRetrySoon, .because = {{.code = CauseCode::kJobExited, .job = 7, .number = 1}}}),
+      "trying again soon: Slurm job 7 ended by itself with exit code 1.");
+  EXPECT_EQ(
+      sentence({.code = CauseCode::kSlurmSilent, .because = {{.code = CauseCode::kSaid, .said = "slurmctld is down"}}}),
+      "Slurm does not answer (slurmctld is down); running work goes on");
   EXPECT_EQ(sentence({CauseCode::kLooking}), "looking whether Slurm has the job");
-  EXPECT_EQ(sentence({.code = CauseCode::kLooking, .because = {{.code = CauseCode::kSaid, .said = "slurmctld takes no job for now"}}}),
+  EXPECT_EQ(sentence({.code = CauseCode::kLooking,
+                      .because = {{.code = CauseCode::kSaid, .said = "slurmctld takes no job for now"}}}),
             "looking whether Slurm has the job (slurmctld takes no job for now)");
 }
 
@@ -73,13 +79,16 @@ TEST(ReasonTest, OfAQueuedJobIsWhatSlurmSaysInPlainWords) {
 }
 
 TEST(ReasonTest, SaysWhenALeaseIsAskedForAtTheEarliest) {
-  EXPECT_THAT(reason(Cause{CauseCode::kCancelledOutside}, "", {}, 1'700'000'000), testing::ContainsRegex("; not before [0-2][0-9]:[0-5][0-9]$"));
+  EXPECT_THAT(reason(Cause{CauseCode::kCancelledOutside}, "", {}, 1'700'000'000),
+              testing::ContainsRegex("; not before [0-2][0-9]:[0-5][0-9]$"));
 }
 
 TEST(ReasonTest, OfANewTryHasNoFullStopInItsMiddle) {
   const Cause failed{.code = CauseCode::kJobNotStarted, .job = 7, .node = "g1"};
-  EXPECT_THAT(reason({.code = CauseCode::kRetrySoon, .because = {failed}}, "", {}, 1'700'000'000),
-              testing::ContainsRegex("^trying again soon: Slurm job 7 could not be started on g1, .* the node cannot run jobs; not before [0-2]"));
+  EXPECT_THAT(
+      reason({.code = CauseCode::kRetrySoon, .because = {failed}}, "", {}, 1'700'000'000),
+      testing::ContainsRegex(
+          "^trying again soon: Slurm job 7 could not be started on g1, .* the node cannot run jobs; not before [0-2]"));
 }
 
 TEST(BasisTest, TellsTheQueueThatWasPlayedAndWhatIsKnownOfItsLengths) {
@@ -91,12 +100,14 @@ TEST(BasisTest, TellsTheQueueThatWasPlayedAndWhatIsKnownOfItsLengths) {
 }
 
 TEST(BasisTest, TellsThatItIsSlurmsPlan) {
-  EXPECT_EQ(basis({1'700'000'000, 0, 0, Eta::From::kPlan, 0, 0, 1}), "the start that Slurm plans, and how long 1 job really ran");
+  EXPECT_EQ(basis({1'700'000'000, 0, 0, Eta::From::kPlan, 0, 0, 1}),
+            "the start that Slurm plans, and how long 1 job really ran");
 }
 
 TEST(TextTest, OfAnErrorFromOutsideIsItsOwn) {
   EXPECT_EQ(text({ErrorCode::kRejected, "Slurm says no.", {}, {}}), "Slurm says no.");
-  EXPECT_EQ(text(error_of(ErrorCode::kLeaseEnded, CauseCode::kIdle)), "Given back: nothing waited for it or ran on it.");
+  EXPECT_EQ(text(error_of(ErrorCode::kLeaseEnded, CauseCode::kIdle)),
+            "Given back: nothing waited for it or ran on it.");
 }
 
 }  // namespace

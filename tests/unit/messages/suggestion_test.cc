@@ -1,8 +1,8 @@
 // What to ask for next time.
-#include "messages/sentence.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "messages/sentence.h"
 
 namespace pounce::messages {
 namespace {
@@ -31,7 +31,8 @@ TEST(SuggestionTest, TellsMuchUnusedMemoryAndWhatIsEnough) {
 }
 
 TEST(SuggestionTest, WarnsOfMemoryThatIsAlmostUsedUp) {
-  EXPECT_THAT(suggestion(asked(4096, 0, 0min), used(60s, 0s, 0s, 4000), true), HasSubstr("ask for 6 GiB, or Slurm may end it"));
+  EXPECT_THAT(suggestion(asked(4096, 0, 0min), used(60s, 0s, 0s, 4000), true),
+              HasSubstr("ask for 6 GiB, or Slurm may end it"));
 }
 
 TEST(SuggestionTest, SaysNothingOfMemoryThatNobodyAskedForOrThatFits) {
@@ -40,7 +41,8 @@ TEST(SuggestionTest, SaysNothingOfMemoryThatNobodyAskedForOrThatFits) {
 }
 
 TEST(SuggestionTest, CountsTheCpusThatWereKeptBusyWhileThereWasWork) {
-  EXPECT_EQ(suggestion(asked(0, 8, 0min), used(100s, 900s, 110s, 0), true), "asked 8 CPUs, kept 1.1 busy on average: ask for 2");
+  EXPECT_EQ(suggestion(asked(0, 8, 0min), used(100s, 900s, 110s, 0), true),
+            "asked 8 CPUs, kept 1.1 busy on average: ask for 2");
   EXPECT_EQ(suggestion(asked(0, 8, 0min), used(100s, 0s, 700s, 0), true), kFits);
   EXPECT_EQ(suggestion(asked(0, 8, 0min), used(10s, 0s, 1s, 0), true), kFits);  // too little work to tell
 }
@@ -59,7 +61,7 @@ TEST(SuggestionTest, TellsOfGpusThatHardlyComputedAndOfTheirMemoryThatLayIdle) {
             "its GPUs computed 7 % of the time: fewer, a slice or none may do; "
             "used 2.9 GiB of 80 GiB of GPU memory: one with 5 GiB would do");
   EXPECT_EQ(suggestion(one_gpu, used(100s, 0s, 0s, 0, 80, 70'000, 81920), true), kFits);
-  EXPECT_EQ(suggestion(one_gpu, used(100s, 0s, 0s, 0), true), kFits);              // no driver tells
+  EXPECT_EQ(suggestion(one_gpu, used(100s, 0s, 0s, 0), true), kFits);                 // no driver tells
   EXPECT_EQ(suggestion(one_gpu, used(10s, 0s, 0s, 0, 7, 3000, 81920), true), kFits);  // too little work to tell
   EXPECT_EQ(suggestion(asked(0, 0, 0min), used(100s, 0s, 0s, 0, 7, 3000, 81920), true), kFits);  // none were asked for
 }

@@ -33,8 +33,8 @@ TEST_P(KnownReasonTest, HasWordsWithoutSlurmsVocabulary) {
   const std::string words = lower(told(GetParam()));
 
   EXPECT_THAT(words, Not(HasSubstr("slurm says")));
-  for (const char* strange : {"qos", "tres", "gres", "assoc", "partition", "grp", "slurmctld", "slurmdbd", "burst", "walltime",
-                              "billing", "backfill", "federat", "front end", "prolog", "walldur"})
+  for (const char* strange : {"qos", "tres", "gres", "assoc", "partition", "grp", "slurmctld", "slurmdbd", "burst",
+                              "walltime", "billing", "backfill", "federat", "front end", "prolog", "walldur"})
     EXPECT_THAT(words, Not(HasSubstr(strange)));
 }
 
@@ -57,35 +57,42 @@ TEST(ReasonTest, AnUnknownOneIsToldAsSlurmSaysIt) {
 
 TEST(ReasonTest, ALimitOnJobsSaysHowManyRun) {
   EXPECT_EQ(told("QOSMaxJobsPerUserLimit", {"job", 4, 4, 1}),
-            "a limit of class lion is reached: 4 jobs run at a time, and 4 of yours do; it ends when one ends, or an admin can "
+            "a limit of class lion is reached: 4 jobs run at a time, and 4 of yours do; it ends when one ends, or an "
+            "admin can "
             "raise the limit");
-  EXPECT_EQ(told("AssocGrpJobsLimit", {"job", 1, 1, 1}),
-            "a limit of your account is reached: 1 job runs at a time for all of the account together, and 1 does; it ends "
-            "when one ends, or an admin can raise the limit");
+  EXPECT_EQ(
+      told("AssocGrpJobsLimit", {"job", 1, 1, 1}),
+      "a limit of your account is reached: 1 job runs at a time for all of the account together, and 1 does; it ends "
+      "when one ends, or an admin can raise the limit");
 }
 
 TEST(ReasonTest, ALimitOnGpusSaysWhichHowManyAndWhatIsAskedFor) {
-  EXPECT_EQ(told("QOSMaxGRESPerUser", {"gres/gpu:a100", 2, 1, 2}),
-            "a limit of class lion is reached: 2 GPUs of type a100 for one user; yours have 1, and this one asks for 2; it "
-            "ends when enough is given back, or an admin can raise the limit");
+  EXPECT_EQ(
+      told("QOSMaxGRESPerUser", {"gres/gpu:a100", 2, 1, 2}),
+      "a limit of class lion is reached: 2 GPUs of type a100 for one user; yours have 1, and this one asks for 2; it "
+      "ends when enough is given back, or an admin can raise the limit");
 }
 
 TEST(ReasonTest, WhatNoWaitingChangesSaysSo) {
   EXPECT_EQ(told("QOSMaxWallDurationPerJobLimit", {"time", 30, 0, 90}, "cheetah"),
-            "class cheetah does not give so much: at most 30 min for one job; this one asks for 1 h 30 min; it never starts as "
+            "class cheetah does not give so much: at most 30 min for one job; this one asks for 1 h 30 min; it never "
+            "starts as "
             "it is: ask for less, or an admin can raise the limit");
-  EXPECT_EQ(told("QOSMaxGRESPerUser", {"gres/gpu", 0, 0, 1}, "panther"),
-            "class panther does not give so much: at most 0 GPUs for one user; yours have 0, and this one asks for 1; it "
-            "never starts as it is: ask for less, or an admin can raise the limit");
-  EXPECT_EQ(told("QOSMinGRES", {"gres/gpu", 2, 0, 1}),
-            "class lion is for larger jobs: at least 2 GPUs for one job; this one asks for 1 GPU; it never starts as it is: "
-            "ask for more");
+  EXPECT_EQ(
+      told("QOSMaxGRESPerUser", {"gres/gpu", 0, 0, 1}, "panther"),
+      "class panther does not give so much: at most 0 GPUs for one user; yours have 0, and this one asks for 1; it "
+      "never starts as it is: ask for less, or an admin can raise the limit");
+  EXPECT_EQ(
+      told("QOSMinGRES", {"gres/gpu", 2, 0, 1}),
+      "class lion is for larger jobs: at least 2 GPUs for one job; this one asks for 1 GPU; it never starts as it is: "
+      "ask for more");
 }
 
 TEST(ReasonTest, ALimitWhoseNumbersAreHiddenIsStillNamed) {
-  EXPECT_EQ(told("QOSMaxJobsPerUserLimit", {}, ""),
-            "a limit of its class is reached: running jobs for one user; it ends when one ends, or an admin can raise the "
-            "limit");
+  EXPECT_EQ(
+      told("QOSMaxJobsPerUserLimit", {}, ""),
+      "a limit of its class is reached: running jobs for one user; it ends when one ends, or an admin can raise the "
+      "limit");
   EXPECT_THAT(told("AssocGrpCPUMinutesLimit"), HasSubstr("CPUs, counted over time, for all of the account together"));
 }
 
@@ -101,16 +108,21 @@ TEST(ReasonTest, HowManyAreAheadIsSaidWhereItIsKnown) {
 TEST(ReasonTest, NodesThatAreDownAreNamed) {
   EXPECT_EQ(waiting_words({"ReqNodeNotAvail", "ReqNodeNotAvail, UnavailableNodes:g1", "", {}, -1}),
             "nodes that it needs are down or kept free for now (g1); an admin can say more");
-  EXPECT_EQ(waiting_words({"Resources", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
-                          "", {}, -1}),
-            "all nodes that fit are down, or kept for others; an admin can say more");
+  EXPECT_EQ(
+      waiting_words({"Resources",
+                     "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+                     "",
+                     {},
+                     -1}),
+      "all nodes that fit are down, or kept for others; an admin can say more");
 }
 
 TEST(ReasonTest, NodesThatAreReservedForMaintenanceAreNoReservationThatSomebodyAskedFor) {
   JobView view;
   view.reason_word = "Reservation";
   view.reason = "ReqNodeNotAvail, Reserved for maintenance";
-  EXPECT_EQ(waiting_words(job::waiting_of(view)), "nodes that it needs are down or kept free for now; an admin can say more");
+  EXPECT_EQ(waiting_words(job::waiting_of(view)),
+            "nodes that it needs are down or kept free for now; an admin can say more");
 }
 
 // docs/waiting.md shows words for reasons: they are these.

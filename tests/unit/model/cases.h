@@ -1,5 +1,5 @@
-// For each kind of value those that a codec may get wrong, and for a value with a table each field with each of them: a field
-// that is added to a table is tried without a change here.
+// For each kind of value those that a codec may get wrong, and for a value with a table each field with each of them: a
+// field that is added to a table is tried without a change here.
 #pragma once
 
 #include <limits>
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "pounce/fields.h"
 #include "model/ids.h"
+#include "pounce/fields.h"
 
 namespace pounce {
 
@@ -95,8 +95,17 @@ std::vector<T> cases() {
     for (std::size_t i = 0; i < std::size(words(T{}).all); ++i) all.push_back(static_cast<T>(i));
     return all;
   } else if constexpr (std::is_same_v<T, std::string>) {
-    return {"", "plain words, {with}: [signs]", "a \"quote\"", "back\\slash", "two\nlines\t", "\x01", "na\xc3\xafve", "no \xff text", "\x7f",
-            std::string("a\0b", 3), std::string(2000, 'x')};
+    return {"",
+            "plain words, {with}: [signs]",
+            "a \"quote\"",
+            "back\\slash",
+            "two\nlines\t",
+            "\x01",
+            "na\xc3\xafve",
+            "no \xff text",
+            "\x7f",
+            std::string("a\0b", 3),
+            std::string(2000, 'x')};
   } else if constexpr (HasFields<T>) {
     std::vector<T> all{T{}};
     static bool within = false;  // one that holds its own kind

@@ -92,9 +92,12 @@ TEST(FieldsTest, ARareOneIsWrittenOnlyWhereItDiffersFromItsDefault) {
 
 TEST(BoundsTest, HoldNumbersAndDurationsOfAnyWidth) {
   constexpr Bounds kBounds{-1, 1ull << 63};
-  EXPECT_TRUE(is_within(kBounds, -1) && is_within(kBounds, std::uint64_t{1} << 63) && is_within(kBounds, std::chrono::minutes(5)));
-  EXPECT_FALSE(is_within(kBounds, -2) || is_within(kBounds, (std::uint64_t{1} << 63) + 1) || is_within(kBounds, std::chrono::minutes(-2)));
-  EXPECT_TRUE(is_within(Bounds{}, std::numeric_limits<std::uint64_t>::max()) && is_within(Bounds{}, std::numeric_limits<std::int64_t>::min()));
+  EXPECT_TRUE(is_within(kBounds, -1) && is_within(kBounds, std::uint64_t{1} << 63) &&
+              is_within(kBounds, std::chrono::minutes(5)));
+  EXPECT_FALSE(is_within(kBounds, -2) || is_within(kBounds, (std::uint64_t{1} << 63) + 1) ||
+               is_within(kBounds, std::chrono::minutes(-2)));
+  EXPECT_TRUE(is_within(Bounds{}, std::numeric_limits<std::uint64_t>::max()) &&
+              is_within(Bounds{}, std::numeric_limits<std::int64_t>::min()));
   EXPECT_TRUE(is_within(Bounds{1, 1}, std::string("no number")));
 }
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "model/status_document.h"
 #include "pounce/error.h"
-#include "model/job.h"
 #include "unit/model/cases.h"
 
 namespace pounce::model {
@@ -50,8 +50,8 @@ TEST(JsonTest, NullIsAnOptionalOneThatIsNotSet) {
 }
 
 TEST(JsonTest, WhatDoesNotFitIsMalformed) {
-  for (const char* text : {R"({"gpus":-1})", R"({"gpus":1.5})", R"({"gpus":4294967296})", R"({"gpus":"1"})", R"({"class":1})",
-                           R"({"time_min":0.5})", R"({"slurm":[]})", "[]", "1", ""})
+  for (const char* text : {R"({"gpus":-1})", R"({"gpus":1.5})", R"({"gpus":4294967296})", R"({"gpus":"1"})",
+                           R"({"class":1})", R"({"time_min":0.5})", R"({"slurm":[]})", "[]", "1", ""})
     EXPECT_FALSE(parse<Resources>(text)) << text;
 }
 
@@ -71,8 +71,8 @@ TEST(JsonTest, ANumberOutOfItsBoundsIsMalformed) {
     EXPECT_FALSE(read(field.name, std::to_string(field.bounds.most + 1))) << field.name;
   });
   EXPECT_EQ(bounded, 12);
-  for (const char* text : {R"({"gpus":2147483648,"workers":2})", R"({"memory_mib":9223372036854775808})", R"({"time_min":4294967295})",
-                           R"({"cpus":65534})", R"({"workers":0})", R"({"time_min":-1})"})
+  for (const char* text : {R"({"gpus":2147483648,"workers":2})", R"({"memory_mib":9223372036854775808})",
+                           R"({"time_min":4294967295})", R"({"cpus":65534})", R"({"workers":0})", R"({"time_min":-1})"})
     EXPECT_FALSE(parse<Resources>(text)) << text;
 }
 

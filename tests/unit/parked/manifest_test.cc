@@ -26,9 +26,11 @@ TEST(ManifestTest, OneOfAnotherFormatIsRefusedWithBothNumbers) {
 }
 
 TEST(ManifestTest, ALongListIsReadForItsNamesAlone) {
-  std::string text = R"({"format": 1, "cell": 7, "made": {"names": 3}, "unparkable": {"names": "a socket", "graph": "a pipe"}, "units": [)";
+  std::string text =
+      R"({"format": 1, "cell": 7, "made": {"names": 3}, "unparkable": {"names": "a socket", "graph": "a pipe"}, "units": [)";
   for (int number = 0; text.size() < 20 << 20; ++number)
-    text += R"({"names": ["v)" + std::to_string(number) + R"("], "cell": 7, "graph": [1000, [")" + std::string(64 * 100, 'a') + R"("]]}, )";
+    text += R"({"names": ["v)" + std::to_string(number) + R"("], "cell": 7, "graph": [1000, [")" +
+            std::string(64 * 100, 'a') + R"("]]}, )";
   text += R"({"names": ["last"]}]})";
 
   const auto read = read_manifest(text);
@@ -48,14 +50,16 @@ TEST_P(DamagedManifestTest, IsRefused) {
   EXPECT_EQ(read.error().text, "the list of what was saved is cut off or was changed");
 }
 
-INSTANTIATE_TEST_SUITE_P(Texts, DamagedManifestTest,
-                         testing::Values("", "[]", R"({"format": 1, "uni)", R"({"format": 1.5})", R"({"format": 1, "cell": 1e99})",
-                                         R"({"format": 1, "units": {}})", R"({"format": 1, "units": {"a": {"names": ["a"]}}})",
-                                         R"({"format": 1, "units": [3]})", R"({"format": 1, "unparkable": {"conn": {"names": []}}})", R"({"format": 1, "units": [{"names": [3]}]})",
-                                         R"({"format": 1, "unparkable": {"conn": 3}})"));
+INSTANTIATE_TEST_SUITE_P(
+    Texts, DamagedManifestTest,
+    testing::Values("", "[]", R"({"format": 1, "uni)", R"({"format": 1.5})", R"({"format": 1, "cell": 1e99})",
+                    R"({"format": 1, "units": {}})", R"({"format": 1, "units": {"a": {"names": ["a"]}}})",
+                    R"({"format": 1, "units": [3]})", R"({"format": 1, "unparkable": {"conn": {"names": []}}})",
+                    R"({"format": 1, "units": [{"names": [3]}]})", R"({"format": 1, "unparkable": {"conn": 3}})"));
 
 TEST(AboutTest, TellsWhoseItIs) {
-  const auto read = read_about(R"({"notebook": "/home/alice/fit.ipynb", "host": "login", "pid": 7, "python": "3.11.2", "began": 1.5, "setup": [[3, "x"]]})");
+  const auto read = read_about(
+      R"({"notebook": "/home/alice/fit.ipynb", "host": "login", "pid": 7, "python": "3.11.2", "began": 1.5, "setup": [[3, "x"]]})");
 
   ASSERT_TRUE(read);
   EXPECT_EQ(read->notebook, "/home/alice/fit.ipynb");

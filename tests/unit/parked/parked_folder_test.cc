@@ -85,7 +85,8 @@ TEST_F(ParkedFolderTest, TheManifestOfTheHighestNumberCounts) {
 }
 
 TEST_F(ParkedFolderTest, WhatAWorkerHasNotFinishedIsNoManifest) {
-  for (const char* name : {"manifest-.json", "manifest-1x.json", "manifest-1234567890.json", ".manifest-1.json.7.8", "manifest--1.json", "manifest-1"})
+  for (const char* name : {"manifest-.json", "manifest-1x.json", "manifest-1234567890.json", ".manifest-1.json.7.8",
+                           "manifest--1.json", "manifest-1"})
     EXPECT_FALSE(epoch_of_manifest(name)) << name;
   EXPECT_EQ(epoch_of_manifest("manifest-123456789.json"), 123456789u);
 }

@@ -26,7 +26,9 @@ class ParkedWorld {
 
   std::string root() const { return scratch_.file("parked"); }
   std::string of(const std::string& name) const { return root() + "/" + name; }
-  bool there(const std::string& name) const { return std::filesystem::exists(std::filesystem::symlink_status(of(name))); }
+  bool there(const std::string& name) const {
+    return std::filesystem::exists(std::filesystem::symlink_status(of(name)));
+  }
 
   void write(const std::string& name, const std::string& content, std::int64_t time_s) const {
     std::ofstream(of(name)) << content;
@@ -44,7 +46,8 @@ class ParkedWorld {
     write(id + "/about.json", R"({"notebook": "/home/alice/fit.ipynb", "host": "login", "python": "3.11.2"})", time_s);
     write(id + "/owner-" + std::to_string(epoch), "", time_s);
     write(id + "/" + std::string(64, 'a'), "0123456789", time_s);
-    write(id + "/manifest-" + std::to_string(epoch) + ".json", R"({"format": 1, "cell": )" + std::to_string(epoch) + R"(, "units": [{"names": ["a"]}]})", time_s);
+    write(id + "/manifest-" + std::to_string(epoch) + ".json",
+          R"({"format": 1, "cell": )" + std::to_string(epoch) + R"(, "units": [{"names": ["a"]}]})", time_s);
   }
 
  private:

@@ -1,9 +1,9 @@
-// What a user leaves open, decided: the class, the GPU type, the nodes; and what can never be is refused with what would fit.
-#include "policy/placement_choice.h"
-
+// What a user leaves open, decided: the class, the GPU type, the nodes; and what can never be is refused with what
+// would fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policy/placement_choice.h"
 #include "policy/policy_file.h"
 
 namespace pounce::policy {
@@ -44,8 +44,9 @@ ClusterSnapshot cluster() {
   ClusterSnapshot cluster_snapshot;
   cluster_snapshot.default_partition = "bigcats";
   for (const char* name : {"lion", "fast", "panther", "tabby"}) cluster_snapshot.use.classes.push_back({.name = name});
-  cluster_snapshot.nodes = {node("big", {"bigcats"}, {{"40gb", 4, 4}, {"3g.20gb", 2, 2}}), node("old", {"bigcats"}, {{"v100", 2, 2}}),
-                  node("house", {"housecats"}, {{"2g.10gb", 2, 2}}), node("SERVER", {"bigcats"}, {{"40gb", 1, 1}})};
+  cluster_snapshot.nodes = {
+      node("big", {"bigcats"}, {{"40gb", 4, 4}, {"3g.20gb", 2, 2}}), node("old", {"bigcats"}, {{"v100", 2, 2}}),
+      node("house", {"housecats"}, {{"2g.10gb", 2, 2}}), node("SERVER", {"bigcats"}, {{"40gb", 1, 1}})};
   return cluster_snapshot;
 }
 
@@ -56,7 +57,8 @@ Resources gpus(std::uint32_t count, std::string type = "") {
   return asked;
 }
 
-Result<Choice> choose_in(const ClusterSnapshot& cluster_snapshot, const Resources& asked, std::vector<std::string> own_nodes = {}) {
+Result<Choice> choose_in(const ClusterSnapshot& cluster_snapshot, const Resources& asked,
+                         std::vector<std::string> own_nodes = {}) {
   return choose(mlerp(), asked, {&cluster_snapshot, true, std::move(own_nodes)});
 }
 Result<Choice> choose_now(const Resources& asked) { return choose_in(cluster(), asked); }
@@ -79,27 +81,29 @@ TEST_P(RouterTest, ChoosesTheClassByTheShapeOfTheRequest) {
   asked.time = GetParam().time;
   asked.workers = GetParam().workers;
   const auto choice = choose_now(asked);
-  EXPECT_EQ(choice ? choice->resources.class_name : "", GetParam().chosen) << GetParam().intent << ": " << refused(choice);
+  EXPECT_EQ(choice ? choice->resources.class_name : "", GetParam().chosen)
+      << GetParam().intent << ": " << refused(choice);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Intents, RouterTest,
-    ::testing::Values(Route{"rapid and flexible iteration: a cell", 1, minutes(0), 1, "cheetah"},
-                      Route{"experimenting: a short function on a CPU", 0, minutes(20), 1, "cheetah"},
-                      Route{"a series: many workers at once", 0, minutes(30), 8, "cheetah"},
-                      Route{"data processing for hours", 0, hours(20), 4, "lion"},
-                      Route{"training for hours on a GPU", 1, hours(10), 1, "tabby"},
-                      Route{"exploration and visualisation with a GPU", 1, hours(2), 1, "tabby"},
-                      Route{"a notebook that stays for days", 0, hours(72), 1, "panther"},
-                      Route{"heavy processing on two GPUs for a day", 2, hours(24), 1, ""},
-                      Route{"longer than any class", 0, hours(24 * 8), 1, ""}));
+INSTANTIATE_TEST_SUITE_P(Intents, RouterTest,
+                         ::testing::Values(Route{"rapid and flexible iteration: a cell", 1, minutes(0), 1, "cheetah"},
+                                           Route{"experimenting: a short function on a CPU", 0, minutes(20), 1,
+                                                 "cheetah"},
+                                           Route{"a series: many workers at once", 0, minutes(30), 8, "cheetah"},
+                                           Route{"data processing for hours", 0, hours(20), 4, "lion"},
+                                           Route{"training for hours on a GPU", 1, hours(10), 1, "tabby"},
+                                           Route{"exploration and visualisation with a GPU", 1, hours(2), 1, "tabby"},
+                                           Route{"a notebook that stays for days", 0, hours(72), 1, "panther"},
+                                           Route{"heavy processing on two GPUs for a day", 2, hours(24), 1, ""},
+                                           Route{"longer than any class", 0, hours(24 * 8), 1, ""}));
 
 TEST(ClassChoiceTest, NamesWhatStandsInTheWayOfEachClass) {
   Resources asked = gpus(1);
   asked.time = hours(24);
-  EXPECT_THAT(refused(choose_now(asked)),
-              HasSubstr("class cheetah gives at most 30min; class tabby gives at most 12h; class lion gives one user no GPU; "
-                        "class panther gives one user no GPU"));
+  EXPECT_THAT(
+      refused(choose_now(asked)),
+      HasSubstr("class cheetah gives at most 30min; class tabby gives at most 12h; class lion gives one user no GPU; "
+                "class panther gives one user no GPU"));
 }
 
 TEST(ClassChoiceTest, PassesOverAClassThatIsNotOpenToTheUser) {
@@ -208,7 +212,8 @@ TEST(GpuChoiceTest, TheRanksOfOneProgramGetTheSameTypeOnAllTheirNodes) {
   cluster_snapshot.nodes[3].gpus[0].free = 0;
   EXPECT_EQ(choose_in(cluster_snapshot, asked)->resources.gpu_type, "v100");
   asked.workers = asked.nodes = 3;
-  EXPECT_THAT(refused(choose_in(cluster_snapshot, asked)), HasSubstr("there can never be 3 GPUs of one type: 40gb (not so much on so many nodes)"));
+  EXPECT_THAT(refused(choose_in(cluster_snapshot, asked)),
+              HasSubstr("there can never be 3 GPUs of one type: 40gb (not so much on so many nodes)"));
 }
 
 TEST(GpuChoiceTest, WhereThereAreNotSoManyNodesThatIsSaidAndNotTheirTypes) {
@@ -243,7 +248,8 @@ TEST(GpuChoiceTest, WithoutTheSitesTableMemoryIsNotKnown) {
   EXPECT_THAT(choice.error().remedy, HasSubstr("gpu_type="));
 }
 
-// ---- many small GPUs rather than few large ones --------------------------------------------------------------------------
+// ---- many small GPUs rather than few large ones
+// --------------------------------------------------------------------------
 
 // large: eight whole GPUs; slices-1 to slices-4: two slices each.
 ClusterSnapshot sliced() {
@@ -265,7 +271,9 @@ class ManySmallTest : public ::testing::Test {
   }
   std::string type() const {
     const auto choice = now();
-    return choice ? choice->resources.gpu_type : choice.error().context.contains(kFitsApart) ? "apart" : choice.error().text;
+    return choice                                        ? choice->resources.gpu_type
+           : choice.error().context.contains(kFitsApart) ? "apart"
+                                                         : choice.error().text;
   }
   void slices_free(std::uint32_t each) {
     for (NodeUse& one : cluster_snapshot.nodes)
@@ -401,11 +409,15 @@ TEST(ClassOfOursAloneTest, IsRefusedByNameWhereNeitherSlurmNorThePolicyHasIt) {
   Resources asked = gpus(1);
   asked.class_name = "ocelot";
 
-  const auto with_policy = choose(mlerp(), asked, {nullptr, false, {}}), without = choose(Policy{}, asked, {nullptr, false, {}});
+  const auto with_policy = choose(mlerp(), asked, {nullptr, false, {}}),
+             without = choose(Policy{}, asked, {nullptr, false, {}});
 
   ASSERT_FALSE(with_policy || without);
   EXPECT_EQ(with_policy.error().code, ErrorCode::kUnknownClass);
-  EXPECT_THAT(with_policy.error().text, HasSubstr("there is no class 'ocelot'; this Slurm has no slurmdbd, so no classes but the policy's: cheetah, lion"));
+  EXPECT_THAT(
+      with_policy.error().text,
+      HasSubstr(
+          "there is no class 'ocelot'; this Slurm has no slurmdbd, so no classes but the policy's: cheetah, lion"));
   EXPECT_THAT(without.error().remedy, HasSubstr("leave class_ unset"));
 }
 
@@ -462,7 +474,8 @@ TEST(SlurmOptionsTest, OneThatPounceDoesNotKnowIsToldByTheNearest) {
   EXPECT_THAT(refused(choose_now(asked)), HasSubstr("the nearest that it knows is --constraint"));
 }
 
-// ---- when the cluster has to be looked at ----------------------------------------------------------------------------
+// ---- when the cluster has to be looked at
+// ----------------------------------------------------------------------------
 
 TEST(ClusterSnapshotTest, IsNeededOnlyWhereSomethingIsLeftOpen) {
   EXPECT_FALSE(needs_cluster_snapshot(mlerp(), in_cheetah(gpus(1, "40gb"))));

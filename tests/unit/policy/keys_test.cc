@@ -1,6 +1,6 @@
-#include "policy/policy_keys.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/policy_keys.h"
 
 namespace pounce::policy {
 namespace {

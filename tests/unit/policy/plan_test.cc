@@ -50,17 +50,16 @@ TEST_P(DifferenceTest, IsOneRuleAndItsWayBackTheOther) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, DifferenceTest,
-    ::testing::Values(
-        Difference{"walltime", [](Qos& q) { q.walltime = minutes(30); }, "1d", "30min"},
-        Difference{"walltime", [](Qos& q) { q.walltime.reset(); }, "1d", "none"},
-        Difference{"running_jobs_per_user", [](Qos& q) { q.running_jobs_per_user = 7; }, "4", "7"},
-        Difference{"running_jobs_per_user", [](Qos& q) { q.running_jobs_per_user.reset(); }, "4", "none"},
-        Difference{"submitted_jobs_per_user", [](Qos& q) { q.submitted_jobs_per_user = 9; }, "none", "9"},
-        Difference{"gpus_per_user", [](Qos& q) { q.gpus_per_user = 0; }, "none", "0"},
-        Difference{"priority", [](Qos& q) { q.priority = 0; }, "10", "0"},
-        Difference{"preempts", [](Qos& q) { q.preempts = {"normal", "tabby"}; }, "none", "normal, tabby"},
-        Difference{"grace", [](Qos& q) { q.grace = seconds(90); }, "0s", "90s"},
-        Difference{"deny_on_limit", [](Qos& q) { q.deny_on_limit = true; }, "false", "true"}));
+    ::testing::Values(Difference{"walltime", [](Qos& q) { q.walltime = minutes(30); }, "1d", "30min"},
+                      Difference{"walltime", [](Qos& q) { q.walltime.reset(); }, "1d", "none"},
+                      Difference{"running_jobs_per_user", [](Qos& q) { q.running_jobs_per_user = 7; }, "4", "7"},
+                      Difference{"running_jobs_per_user", [](Qos& q) { q.running_jobs_per_user.reset(); }, "4", "none"},
+                      Difference{"submitted_jobs_per_user", [](Qos& q) { q.submitted_jobs_per_user = 9; }, "none", "9"},
+                      Difference{"gpus_per_user", [](Qos& q) { q.gpus_per_user = 0; }, "none", "0"},
+                      Difference{"priority", [](Qos& q) { q.priority = 0; }, "10", "0"},
+                      Difference{"preempts", [](Qos& q) { q.preempts = {"normal", "tabby"}; }, "none", "normal, tabby"},
+                      Difference{"grace", [](Qos& q) { q.grace = seconds(90); }, "0s", "90s"},
+                      Difference{"deny_on_limit", [](Qos& q) { q.deny_on_limit = true; }, "false", "true"}));
 
 TEST(PlanTest, WhatIsAsWantedChangesNothing) {
   const Plan none = plan({kLion}, {kLion});
@@ -71,10 +70,10 @@ TEST(PlanTest, WhatIsAsWantedChangesNothing) {
 TEST(PlanTest, AQosThatIsNotThereIsMadeWithItsRules) {
   const Plan one = plan({}, {kLion});
   EXPECT_THAT(one.create, ElementsAre("lion"));
-  EXPECT_THAT(one.changes,
-              ElementsAre(RuleChange{"lion", "new", "none", "made"}, RuleChange{"lion", "walltime", "none", "1d"},
-                          RuleChange{"lion", "running_jobs_per_user", "none", "4"},
-                          RuleChange{"lion", "priority", "0", "10"}));
+  EXPECT_THAT(
+      one.changes,
+      ElementsAre(RuleChange{"lion", "new", "none", "made"}, RuleChange{"lion", "walltime", "none", "1d"},
+                  RuleChange{"lion", "running_jobs_per_user", "none", "4"}, RuleChange{"lion", "priority", "0", "10"}));
 }
 
 TEST(PlanTest, ANewQosWithoutRulesIsMadeToo) { EXPECT_THAT(plan({}, {Qos{"plain"}}).write, ElementsAre(Qos{"plain"})); }
@@ -86,13 +85,20 @@ TEST(PlanTest, AQosThatThePolicyDoesNotNameIsLeft) {
 }
 
 TEST(ObstacleTest, AWellSetUpSlurmHasNone) {
-  const Qos all{.name = "all", .walltime = minutes(30), .running_jobs_per_user = 2, .submitted_jobs_per_user = 9, .gpus_per_user = 2,
-                .priority = 1, .preempts = {"lion"}, .grace = seconds(60), .deny_on_limit = true};
+  const Qos all{.name = "all",
+                .walltime = minutes(30),
+                .running_jobs_per_user = 2,
+                .submitted_jobs_per_user = 9,
+                .gpus_per_user = 2,
+                .priority = 1,
+                .preempts = {"lion"},
+                .grace = seconds(60),
+                .deny_on_limit = true};
   EXPECT_FALSE(obstacle(a_well_set_up_slurm(), {kLion, all}));
 }
 
 struct Missing {
-  bool QosFacts::*fact;
+  bool QosFacts::* fact;
   void (*change)(Qos&);
   const char* fix;
 };

@@ -31,8 +31,15 @@ TEST(PolicyFileTest, ReadsAClassWithAllItsRules) {
   const Class& lion = policy->classes[0];
   EXPECT_EQ(lion.partition, "bigcats");
   EXPECT_EQ(lion.account, "ml");
-  EXPECT_EQ(lion.qos, (Qos{.name = "big", .walltime = minutes(1440), .running_jobs_per_user = 4, .submitted_jobs_per_user = 9,
-                           .gpus_per_user = 0, .priority = 10, .preempts = {"small"}, .grace = seconds(90), .deny_on_limit = true}));
+  EXPECT_EQ(lion.qos, (Qos{.name = "big",
+                           .walltime = minutes(1440),
+                           .running_jobs_per_user = 4,
+                           .submitted_jobs_per_user = 9,
+                           .gpus_per_user = 0,
+                           .priority = 10,
+                           .preempts = {"small"},
+                           .grace = seconds(90),
+                           .deny_on_limit = true}));
   EXPECT_EQ(policy->classes[1].qos, Qos{"small"});
 }
 
@@ -77,8 +84,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"classes": {"lion": {}, "lion": {}}})", R"("lion" stands twice)"},
         Mistake{R"({"classes": {"": {}}})", "empty"}, Mistake{R"({"classes": []})", "classes is an object"},
         Mistake{R"({"classes": {"lion": 3}})", "classes.lion is an object"},
-        Mistake{R"({"classes": {"lion": {"walltime": "24x"}}})", "classes.lion.walltime is a duration of whole minutes"},
-        Mistake{R"({"classes": {"lion": {"walltime": "UNLIMITED"}}})", "classes.lion.walltime is a duration of whole minutes"},
+        Mistake{R"({"classes": {"lion": {"walltime": "24x"}}})",
+                "classes.lion.walltime is a duration of whole minutes"},
+        Mistake{R"({"classes": {"lion": {"walltime": "UNLIMITED"}}})",
+                "classes.lion.walltime is a duration of whole minutes"},
         Mistake{R"({"leasing": {"keep_warm": "24"}})", "leasing.keep_warm is a duration such as"},
         Mistake{R"({"classes": {"lion": {"walltime": 24}}})", "not 24"},
         Mistake{R"({"classes": {"lion": {"walltime": "90s"}}})", "classes.lion.walltime"},
@@ -102,13 +111,21 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"slurm_options": ["constrain"]})", R"(did you mean "constraint"?)"},
         Mistake{R"({"container": "run image"})", "{command}"},
         Mistake{R"({"interpreter": "{hom}/python"})", R"(did you mean "home"?)"},
-        Mistake{R"({"ports": "50999-50000"})", "ports is a range"}, Mistake{R"({"ports": "80-90"})", "ports is a range"},
+        Mistake{R"({"ports": "50999-50000"})", "ports is a range"},
+        Mistake{R"({"ports": "80-90"})", "ports is a range"},
         Mistake{R"({"ports": "70000-70001"})", "ports is a range"}));
 
 TEST(PolicyTextTest, ComesBackAsItWent) {
   const std::vector<Qos> all = {
-      {.name = "cheetah", .walltime = minutes(30), .running_jobs_per_user = 20, .submitted_jobs_per_user = 30, .gpus_per_user = 2,
-       .priority = 20, .preempts = {"normal", "tabby"}, .grace = seconds(90), .deny_on_limit = true},
+      {.name = "cheetah",
+       .walltime = minutes(30),
+       .running_jobs_per_user = 20,
+       .submitted_jobs_per_user = 30,
+       .gpus_per_user = 2,
+       .priority = 20,
+       .preempts = {"normal", "tabby"},
+       .grace = seconds(90),
+       .deny_on_limit = true},
       {.name = "normal"},
       {.name = "tabby", .walltime = minutes(720), .running_jobs_per_user = 1, .gpus_per_user = 0, .priority = 10}};
   const auto policy = parse_policy(policy_text(all));

@@ -1,8 +1,8 @@
 // The site's lines as commands.
-#include "policy/job_template.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "policy/job_template.h"
 
 namespace pounce::policy {
 namespace {
@@ -32,8 +32,9 @@ TEST(WorkerCommandTest, IsTheSitesPythonUnlessTheUserNamedOne) {
 TEST(WorkerCommandTest, RunsInTheSitesContainer) {
   Policy policy;
   policy.container = "apptainer exec --home {home} '/apps/my image.sif' {command}";
-  EXPECT_THAT(worker_command(policy, kNotebooks, false, kAlice),
-              ElementsAre("apptainer", "exec", "--home", "/home/alice", "/apps/my image.sif", "/home/alice/env/bin/python"));
+  EXPECT_THAT(
+      worker_command(policy, kNotebooks, false, kAlice),
+      ElementsAre("apptainer", "exec", "--home", "/home/alice", "/apps/my image.sif", "/home/alice/env/bin/python"));
 }
 
 }  // namespace

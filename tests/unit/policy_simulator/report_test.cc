@@ -18,18 +18,21 @@ using ::testing::IsEmpty;
 Site four_classes() {
   Site site;
   site.keep_warm = 5min;
-  site.classes = {{"cheetah", 30min, 20, 8, 20}, {"lion", 24h, 4, 4, 10}, {"panther", 7 * 24h, 1, 0, 10}, {"tabby", 12h, 1, 1, 10}};
+  site.classes = {
+      {"cheetah", 30min, 20, 8, 20}, {"lion", 24h, 4, 4, 10}, {"panther", 7 * 24h, 1, 0, 10}, {"tabby", 12h, 1, 1, 10}};
   return site;
 }
 
 void print(const Day& day) {
-  std::cout << "MEASURED GPU busy over leased: " << day.gpu_hours_busy / day.gpu_hours_leased << " of " << day.gpu_hours_leased
-            << " h; given back for others: " << day.reclaimed_for_others << "; events: " << day.events << '\n';
+  std::cout << "MEASURED GPU busy over leased: " << day.gpu_hours_busy / day.gpu_hours_leased << " of "
+            << day.gpu_hours_leased << " h; given back for others: " << day.reclaimed_for_others
+            << "; events: " << day.events << '\n';
   for (const auto& [name, one] : day.classes)
-    std::cout << "MEASURED " << name << ": " << one.calls << " calls, " << one.leases << " leases, " << one.done << " done, " << one.lost
-              << " lost, " << one.refused << " refused; wait " << one.median_wait.count() << " s, 95 %: " << one.wait_95.count()
-              << " s; bound by jobs " << one.bound_by_jobs << ", by GPUs " << one.bound_by_gpus << "; most of one user: "
-              << one.most_jobs << " jobs, " << one.most_gpus << " GPUs\n";
+    std::cout << "MEASURED " << name << ": " << one.calls << " calls, " << one.leases << " leases, " << one.done
+              << " done, " << one.lost << " lost, " << one.refused << " refused; wait " << one.median_wait.count()
+              << " s, 95 %: " << one.wait_95.count() << " s; bound by jobs " << one.bound_by_jobs << ", by GPUs "
+              << one.bound_by_gpus << "; most of one user: " << one.most_jobs << " jobs, " << one.most_gpus
+              << " GPUs\n";
 }
 
 TEST(DayTest, TwoHundredPeopleMeetEveryLimitAndExceedNoneAndLeaveNothingBehind) {
@@ -50,7 +53,8 @@ TEST(DayTest, TwoHundredPeopleMeetEveryLimitAndExceedNoneAndLeaveNothingBehind) 
   EXPECT_EQ(day.classes.at("tabby").most_jobs, 1u);
   EXPECT_GT(day.classes.at("tabby").bound_by_jobs, 0u);
   EXPECT_GT(day.reclaimed_for_others, 0u);
-  for (const auto& [name, one] : day.classes) EXPECT_EQ(one.calls, one.done + one.lost + one.refused + one.withdrawn) << name;
+  for (const auto& [name, one] : day.classes)
+    EXPECT_EQ(one.calls, one.done + one.lost + one.refused + one.withdrawn) << name;
 }
 
 Site small() {

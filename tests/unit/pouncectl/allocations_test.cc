@@ -1,7 +1,7 @@
 // Who holds what, as pouncectl top shows it.
-#include "pouncectl/cluster_tables.h"
-
 #include <gtest/gtest.h>
+
+#include "pouncectl/cluster_tables.h"
 
 namespace pounce::ctl {
 namespace {
@@ -14,8 +14,9 @@ AllocatedJob job(std::uint32_t number, std::string user, bool running, std::map<
 }
 
 TEST(AllocationsTest, ShowsThoseWithTheMostGpusFirstAndThenTheLongest) {
-  const auto jobs = by_weight({job(3, "a", true, {{"a100", 1}}), job(1, "b", true, {}), job(2, "c", true, {{"a100", 1}}),
-                               job(4, "d", true, {{"a100", 1}, {"h100", 1}}), job(5, "e", false, {{"a100", 8}})});
+  const auto jobs =
+      by_weight({job(3, "a", true, {{"a100", 1}}), job(1, "b", true, {}), job(2, "c", true, {{"a100", 1}}),
+                 job(4, "d", true, {{"a100", 1}, {"h100", 1}}), job(5, "e", false, {{"a100", 8}})});
   std::string order;
   for (const AllocatedJob& one : jobs) order += one.user;
   EXPECT_EQ(order, "dcab");
@@ -44,7 +45,8 @@ TEST(AllocationsTest, TellsWhetherAnOwnLeaseWorks) {
   auto lease = job(5, "alice", true, {{"a100_3g.20gb", 1}, {"", 2}});
   lease.lease = "3f2a91bc00000001", lease.end_s = 2605, lease.cpus = 4, lease.node = "g1";
   const auto cells = held_cells({lease, job(6, "bob", true, {})}, {{5, "idle"}}, 2065);
-  EXPECT_EQ(cells[1], (Cells{"alice", "lion", "5", "g1", "2, 1 a100_3g.20gb", "4", "idle", "1 min", "9 min", "pounce 3f2a91bc"}));
+  EXPECT_EQ(cells[1],
+            (Cells{"alice", "lion", "5", "g1", "2, 1 a100_3g.20gb", "4", "idle", "1 min", "9 min", "pounce 3f2a91bc"}));
   EXPECT_EQ(cells[2][6], "runs");
   EXPECT_EQ(cells[2][8], "");  // no time limit
 }

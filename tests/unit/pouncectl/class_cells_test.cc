@@ -1,6 +1,6 @@
-#include "pouncectl/cluster_tables.h"
-
 #include <gtest/gtest.h>
+
+#include "pouncectl/cluster_tables.h"
 
 namespace pounce::ctl {
 namespace {
@@ -23,7 +23,8 @@ TEST(ClassCellsTest, NothingIsLeftOfALimitThatWasLoweredBelowItsUse) {
   use.jobs_most = 2;
   use.gpus_used = 3;
   use.preset = true;
-  EXPECT_EQ(class_cells({use})[1], (Cells{"lion (where none is named)", "1 d", "0 of 2 left", "", "no limit, 3 in use", ""}));
+  EXPECT_EQ(class_cells({use})[1],
+            (Cells{"lion (where none is named)", "1 d", "0 of 2 left", "", "no limit, 3 in use", ""}));
 }
 
 TEST(ClassCellsTest, AClassWithoutGpusSaysSo) {

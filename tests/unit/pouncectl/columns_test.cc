@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <locale.h>
 
-
 namespace pounce::ctl {
 namespace {
 

@@ -1,7 +1,7 @@
 // pouncectl nodes: this daemon's nodes and Slurm's, as rows.
-#include "pouncectl/cluster_tables.h"
-
 #include <gmock/gmock.h>
+
+#include "pouncectl/cluster_tables.h"
 
 namespace pounce::ctl {
 namespace {
@@ -10,7 +10,8 @@ using testing::ElementsAre;
 
 model::GpuRow gpu(const std::string& uuid) {
   model::GpuRow row;
-  row.uuid = uuid, row.model = "A100", row.driver = "580.1", row.memory_mib = 81'920, row.numa_node = 1, row.nvlink = {"GPU-22222222-0"};
+  row.uuid = uuid, row.model = "A100", row.driver = "580.1", row.memory_mib = 81'920, row.numa_node = 1,
+  row.nvlink = {"GPU-22222222-0"};
   return row;
 }
 
@@ -46,7 +47,8 @@ TEST(NodeCellsTest, AnAvoidedOneSaysForHowLongAndWhy) {
 
   const auto cells = node_cells(nodes_of({node}, {}), 1000);
 
-  EXPECT_THAT(cells[1], ElementsAre("g1", "1", "", "compat", "GPU-11111111 failed, avoided", "10 min", "the GPU failed"));
+  EXPECT_THAT(cells[1],
+              ElementsAre("g1", "1", "", "compat", "GPU-11111111 failed, avoided", "10 min", "the GPU failed"));
 }
 
 TEST(NodeCellsTest, EachGpuIsARow) {

@@ -9,7 +9,9 @@ namespace pounce::ctl {
 namespace {
 
 // A job's name with ESC and with C1's own ESC, and a mark that turns the writing around.
-const std::string kName = "\x1b[2J\xc2\x9b" "2J\xe2\x80\xae";
+const std::string kName =
+    "\x1b[2J\xc2\x9b"
+    "2J\xe2\x80\xae";
 
 TEST(OutputTest, JsonForATerminalIsAsciiWithoutControlCharacters) {
   const std::string text = json_text({{"name", kName}}, -1, true);
@@ -17,12 +19,19 @@ TEST(OutputTest, JsonForATerminalIsAsciiWithoutControlCharacters) {
   EXPECT_EQ(nlohmann::json::parse(text)["name"], kName);
 }
 
-TEST(OutputTest, JsonForAProgramKeepsItsLetters) { EXPECT_EQ(json_text({{"name", "naïve"}}, -1, false), R"({"name":"naïve"})"); }
+TEST(OutputTest, JsonForAProgramKeepsItsLetters) {
+  EXPECT_EQ(json_text({{"name", "naïve"}}, -1, false), R"({"name":"naïve"})");
+}
 
 // `pouncectl top --json` ended in an exception where one user had such a job.
 TEST(OutputTest, WhatIsNoUtf8IsReplaced) {
   for (const bool ascii : {false, true})
-    EXPECT_EQ(nlohmann::json::parse(json_text({{"name", "a\xff" "b"}}, -1, ascii))["name"], "a\xef\xbf\xbd" "b");
+    EXPECT_EQ(nlohmann::json::parse(json_text({{"name",
+                                                "a\xff"
+                                                "b"}},
+                                              -1, ascii))["name"],
+              "a\xef\xbf\xbd"
+              "b");
 }
 
 TEST(OutputTest, ALineIsOneLine) {

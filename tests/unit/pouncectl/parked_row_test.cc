@@ -1,10 +1,9 @@
-#include "pouncectl/parked.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "pouncectl/columns.h"
+#include "pouncectl/parked.h"
 
 namespace pounce::ctl {
 namespace {
@@ -16,7 +15,8 @@ constexpr std::int64_t kNow = 1'700'000'000;
 
 ParkedRow row(const std::string& id, std::int64_t saved_s = kNow - 120) {
   ParkedRow one;
-  one.id = id, one.notebook = "/home/alice/fit.ipynb", one.size = 1'500'000, one.cell = 7, one.saved_s = one.used_s = saved_s;
+  one.id = id, one.notebook = "/home/alice/fit.ipynb", one.size = 1'500'000, one.cell = 7,
+  one.saved_s = one.used_s = saved_s;
   one.variables = {"history", "model"};
   return one;
 }
@@ -75,7 +75,8 @@ TEST(ParkedChoiceTest, OlderAreThoseNotUsedSince) {
   ParkedRow taken_up = row("bbbb0000aaaaaaaa", kNow - 900), unknown = row("cccc0000aaaaaaaa", 0);
   taken_up.used_s = kNow - 10;
 
-  EXPECT_THAT(ids(parked_before({row("aaaa0000aaaaaaaa", kNow - 900), taken_up, unknown}, kNow - 600)), ElementsAre("aaaa0000aaaaaaaa"));
+  EXPECT_THAT(ids(parked_before({row("aaaa0000aaaaaaaa", kNow - 900), taken_up, unknown}, kNow - 600)),
+              ElementsAre("aaaa0000aaaaaaaa"));
 }
 
 TEST(ParkedSumTest, CountsStatesAndBytes) {

@@ -1,7 +1,7 @@
 // What `pouncectl policy explain --request` takes: the options of Client.options, under the same bounds.
-#include "pouncectl/policy/policy_commands.h"
-
 #include <gtest/gtest.h>
+
+#include "pouncectl/policy/policy_commands.h"
 
 namespace pounce::ctl {
 namespace {

@@ -1,6 +1,4 @@
 // The records of applies, which of them a rollback undoes, and what plan says to a user.
-#include "pouncectl/policy/policy_commands.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "pouncectl/policy/policy_commands.h"
 
 namespace pounce::ctl {
 namespace {
@@ -66,7 +66,7 @@ TEST_F(PolicyHistoryTest, KeepsWhatItIsToldForAnyoneToRead) {
   EXPECT_EQ((*records)[1].who, first.who);
   EXPECT_EQ((*records)[1].before, first.before);
   EXPECT_EQ((*records)[1].after, first.after);
-  struct stat file {};
+  struct stat file{};
   ASSERT_EQ(::stat(history.path(second).c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777, 0644u);
 }
@@ -169,7 +169,8 @@ TEST(PolicyReportTest, WithoutSlurmdbdItListsWhatSlurmDoesNotEnforce) {
             "This Slurm has no slurmdbd, so it has no QoS: there is nothing to change.\n"
             "Slurm does not enforce here:\n"
             "  lion: running_jobs_per_user 4\n"
-            "Where pounced reads this policy it refuses what is over walltime and gpus_per_user, and ends jobs at the walltime; the other rules nobody enforces.\n");
+            "Where pounced reads this policy it refuses what is over walltime and gpus_per_user, and ends jobs at the "
+            "walltime; the other rules nobody enforces.\n");
 }
 
 TEST(PolicyReportTest, WhatSlurmWouldIgnoreIsRefused) {

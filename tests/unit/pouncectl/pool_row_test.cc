@@ -1,7 +1,7 @@
 // A pool's leases as one row.
-#include "pouncectl/lease_row.h"
-
 #include <gtest/gtest.h>
+
+#include "pouncectl/lease_row.h"
 
 namespace pounce::ctl {
 namespace {
@@ -20,13 +20,16 @@ LeaseRow of_pool(std::string session, std::uint32_t ready, std::string node, std
 }
 
 TEST(PoolRowTest, SaysHowManyWorkersAreThereAndWhyTheOthersAreNot) {
-  const auto pools = pool_rows({of_pool("aa", 1, "g1"), of_pool("aa", 1, "g2"), of_pool("aa", 1, "g2"), of_pool("aa", 0, ""),
-                                of_pool("aa", 0, "", "The class runs 3 of your jobs at a time.")});
+  const auto pools =
+      pool_rows({of_pool("aa", 1, "g1"), of_pool("aa", 1, "g2"), of_pool("aa", 1, "g2"), of_pool("aa", 0, ""),
+                 of_pool("aa", 0, "", "The class runs 3 of your jobs at a time.")});
   ASSERT_EQ(pools.size(), 1u);
   EXPECT_EQ(line_of(pools[0]), "3 of 16 workers, 2 nodes, 2 wait: The class runs 3 of your jobs at a time");
 }
 
-TEST(PoolRowTest, TheSameWishesOfTwoNotebooksAreTwoPools) { EXPECT_EQ(pool_rows({of_pool("aa", 1, "g1"), of_pool("bb", 1, "g1")}).size(), 2u); }
+TEST(PoolRowTest, TheSameWishesOfTwoNotebooksAreTwoPools) {
+  EXPECT_EQ(pool_rows({of_pool("aa", 1, "g1"), of_pool("bb", 1, "g1")}).size(), 2u);
+}
 
 TEST(PoolRowTest, ALeaseAloneIsNoPool) {
   LeaseRow alone = of_pool("aa", 1, "g1");
@@ -35,7 +38,8 @@ TEST(PoolRowTest, ALeaseAloneIsNoPool) {
 }
 
 TEST(PoolRowTest, APoolThatHasNobodyYetSaysWhatItWaitsFor) {
-  EXPECT_EQ(line_of(pool_rows({of_pool("aa", 0, "", "Slurm has put it in its queue.")})[0]), "0 of 16 workers, 1 waits: Slurm has put it in its queue");
+  EXPECT_EQ(line_of(pool_rows({of_pool("aa", 0, "", "Slurm has put it in its queue.")})[0]),
+            "0 of 16 workers, 1 waits: Slurm has put it in its queue");
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ using namespace std::string_literals;
 
 TEST(SlurmSiteTest, ALibrarysNumberIsThatOfItsFile) {
   EXPECT_EQ(library_number("libslurm.so.38"), 38);
-  for (const char* other : {"libslurm.so", "libslurm.so.38.0.0", "libslurmfull.so", "libslurm.so.", "libslurm_pmi.so.38"})
+  for (const char* other :
+       {"libslurm.so", "libslurm.so.38.0.0", "libslurmfull.so", "libslurm.so.", "libslurm_pmi.so.38"})
     EXPECT_EQ(library_number(other), std::nullopt) << other;
 }
 

@@ -1,9 +1,9 @@
 // A mistyped command was answered "A subcommand is required".
-#include "pouncectl/commands.h"
-
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+
+#include "pouncectl/commands.h"
 
 namespace pounce::ctl {
 namespace {
@@ -36,7 +36,8 @@ class UnknownWordTest : public testing::Test {
 };
 
 TEST_F(UnknownWordTest, ACommandThatIsNotThereIsNamedWithTheOneThatIsMeant) {
-  EXPECT_EQ(said_of({"statsu"}), "there is no command 'statsu'; did you mean 'status'?\n`pouncectl --help` lists them.\n");
+  EXPECT_EQ(said_of({"statsu"}),
+            "there is no command 'statsu'; did you mean 'status'?\n`pouncectl --help` lists them.\n");
   EXPECT_EQ(said_of({"--json", "statsu", "--json"}).substr(0, 29), "there is no command 'statsu';");
 }
 
@@ -50,8 +51,9 @@ TEST_F(UnknownWordTest, ACommandBelowPolicyIsLookedForThere) {
 }
 
 TEST_F(UnknownWordTest, AnOptionIsLookedForAmongThoseOfItsCommand) {
-  EXPECT_EQ(said_of({"status", "--jsno=1"}),
-            "`pouncectl status` has no option '--jsno'; did you mean '--json'?\n`pouncectl status --help` lists them.\n");
+  EXPECT_EQ(
+      said_of({"status", "--jsno=1"}),
+      "`pouncectl status` has no option '--jsno'; did you mean '--json'?\n`pouncectl status --help` lists them.\n");
   EXPECT_EQ(said_of({"release", "--al"}).substr(0, 66),
             "`pouncectl release` has no option '--al'; did you mean '--all'?\n`p");
 }

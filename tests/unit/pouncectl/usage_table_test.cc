@@ -1,8 +1,7 @@
 // What was held and what was done with it, as pouncectl usage shows it.
-#include "pouncectl/usage.h"
-
 #include <gtest/gtest.h>
 
+#include "pouncectl/usage.h"
 
 namespace pounce::ctl {
 namespace {
@@ -12,7 +11,7 @@ UsedShare share(std::string user, std::string mode, double gpu_h, double told_h,
 }
 
 const std::vector<UsedShare> kPartitioned = {share("alice", kOffload, 4, 4, 3), share("bob", kOffload, 6, 2, 1),
-                                        share("bob", kReservation, 20, 0, 0)};
+                                             share("bob", kReservation, 20, 0, 0)};
 
 TEST(UsageTableTest, GroupsByOneKeyMostGpuTimeFirst) {
   const auto cells = usage_cells(kPartitioned, {"mode"});
@@ -29,9 +28,12 @@ TEST(UsageTableTest, GroupsBySeveral) {
 }
 
 TEST(UsageTableTest, TellsHowMuchOfTheLeasedTimeWasWarmButIdle) {
-  EXPECT_EQ(idle_line(kPartitioned), "pounce leased 10.0 h of GPU time: 67 % computing, 33 % warm but idle, as far as it is known (60 %)");
-  EXPECT_EQ(idle_line({share("a", kOffload, 4, 4, 3)}), "pounce leased 4.0 h of GPU time: 75 % computing, 25 % warm but idle");
-  EXPECT_EQ(idle_line({share("a", kOffload, 4, 0, 0)}), "pounce leased 4.0 h of GPU time; how much of it was warm but idle is not known");
+  EXPECT_EQ(idle_line(kPartitioned),
+            "pounce leased 10.0 h of GPU time: 67 % computing, 33 % warm but idle, as far as it is known (60 %)");
+  EXPECT_EQ(idle_line({share("a", kOffload, 4, 4, 3)}),
+            "pounce leased 4.0 h of GPU time: 75 % computing, 25 % warm but idle");
+  EXPECT_EQ(idle_line({share("a", kOffload, 4, 0, 0)}),
+            "pounce leased 4.0 h of GPU time; how much of it was warm but idle is not known");
   EXPECT_EQ(idle_line({share("a", kBatch, 4, 0, 0)}), "");
 }
 
@@ -40,7 +42,8 @@ TEST(UsageTableTest, MarksWhatOnlyTheJobsThemselvesSay) {
   said.said_s = said.told_s;
   EXPECT_EQ(usage_cells({said}, {"user"})[1].back(), "75 % said");
   EXPECT_EQ(usage_cells({said, share("alice", kOffload, 4, 0, 0)}, {"mode"})[1].back(), "75 % said (known of 50 %)");
-  EXPECT_EQ(idle_line({said}), "pounce leased 4.0 h of GPU time: 75 % computing, 25 % warm but idle, said by the jobs themselves");
+  EXPECT_EQ(idle_line({said}),
+            "pounce leased 4.0 h of GPU time: 75 % computing, 25 % warm but idle, said by the jobs themselves");
 }
 
 TEST(OwnUsageTest, TakesTheTimeOfALeaseThatLiesInTheSpan) {
@@ -51,7 +54,8 @@ TEST(OwnUsageTest, TakesTheTimeOfALeaseThatLiesInTheSpan) {
   EXPECT_DOUBLE_EQ(whole.busy_s, 60);
   EXPECT_DOUBLE_EQ(whole.cpu_s, 400);
   EXPECT_DOUBLE_EQ(half.gpu_s, 100);
-  EXPECT_EQ(share_of(R"({"gpus":2,"busy_ms":30000,"idle_ms":70000,"held":true,"end_s":1100})", "alice", 0, 2000).mode, kReservation);
+  EXPECT_EQ(share_of(R"({"gpus":2,"busy_ms":30000,"idle_ms":70000,"held":true,"end_s":1100})", "alice", 0, 2000).mode,
+            kReservation);
   EXPECT_EQ(share_of(line, "alice", 1100, 2000).jobs, 0u);
   EXPECT_EQ(share_of("{\"class\":\"li", "alice", 0, 2000).jobs, 0u);  // a full disk cut it
 }

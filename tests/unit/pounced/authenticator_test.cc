@@ -1,9 +1,8 @@
 // Who gets through the handshake endpoint, decided without a socket.
-#include "pounced/net/handshake.h"
-
 #include <gtest/gtest.h>
 
 #include "identity/proof.h"
+#include "pounced/net/handshake.h"
 #include "protocol/codec.h"
 #include "transport/zmq_context.h"
 

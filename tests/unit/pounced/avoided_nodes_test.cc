@@ -1,8 +1,7 @@
 // Which nodes are asked for no lease, for how long, and how that is shown.
-#include "pounced/leases/nodes.h"
-
 #include <gmock/gmock.h>
 
+#include "pounced/leases/nodes.h"
 
 namespace pounce::daemon {
 namespace {
@@ -39,7 +38,8 @@ TEST(AvoidedNodesTest, WhatIsNoNodesFaultIsHeldAgainstNone) {
 
 TEST(AvoidedNodesTest, AWorkersWordDoesNotGetIntoARequestUnlessItIsAName) {
   AvoidedNodes avoided;
-  for (const char* node : {"", "g[1-100]", "g1,g2", "g1 --gres=gpu:8", "g1\n"}) avoided.hear(node, kFailed, kNow + 10min);
+  for (const char* node : {"", "g[1-100]", "g1,g2", "g1 --gres=gpu:8", "g1\n"})
+    avoided.hear(node, kFailed, kNow + 10min);
   EXPECT_THAT(avoided.names(kNow), IsEmpty());
 }
 

@@ -122,7 +122,9 @@ TEST_F(BoundedListenerTest, HandsOnAllThatTheOtherSideTakesSlowly) {
   open({2, 2, 0ms, true});
   const UniqueFd peer = connect_to(listener->endpoint());
   const UniqueFd server = arrival();
-  const std::jthread speaks([&] { EXPECT_EQ(::send(server.get(), std::string(kBytes, 'x').data(), kBytes, 0), static_cast<ssize_t>(kBytes)); });
+  const std::jthread speaks([&] {
+    EXPECT_EQ(::send(server.get(), std::string(kBytes, 'x').data(), kBytes, 0), static_cast<ssize_t>(kBytes));
+  });
   EXPECT_EQ(taken(peer, kBytes), kBytes);
 }
 

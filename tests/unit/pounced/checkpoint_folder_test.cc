@@ -1,10 +1,9 @@
 // The folder of checkpoints: what is old goes, whatever task it was of.
-#include "pounced/detached/detached_folder.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "pounced/detached/detached_folder.h"
 #include "unit/pounced/scratch_folder.h"
 
 namespace pounce::daemon {
@@ -19,7 +18,8 @@ class CheckpointFolderTest : public ::testing::Test {
   }
   std::set<std::string> there() const {
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(scratch_.path())) names.insert(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(scratch_.path()))
+      names.insert(entry.path().filename());
     return names;
   }
 
@@ -38,7 +38,8 @@ TEST_F(CheckpointFolderTest, RemovesATasksOwn) {
 }
 
 TEST_F(CheckpointFolderTest, RemovesThoseOfASessionAndOfNoOther) {
-  const SessionId session(std::array<std::uint8_t, SessionId::kBytes>{1}), other(std::array<std::uint8_t, SessionId::kBytes>{2});
+  const SessionId session(std::array<std::uint8_t, SessionId::kBytes>{1}),
+      other(std::array<std::uint8_t, SessionId::kBytes>{2});
   write(session.hex() + "-a.checkpoint", 0s);
   write(session.hex() + "-b.0123.new", 0s);
   write(other.hex() + "-c.checkpoint", 0s);

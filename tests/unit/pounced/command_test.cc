@@ -1,8 +1,8 @@
 // The worker's command line and environment as the batch system will store and show them.
-#include "pounced/leases/worker_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "pounced/leases/worker_command.h"
 
 namespace pounce::daemon {
 namespace {
@@ -34,12 +34,12 @@ class CommandTest : public testing::Test {
 };
 
 TEST_F(CommandTest, TellsTheSupervisorWhereAndHowToSayHello) {
-  EXPECT_THAT(spec().command, ElementsAre("/opt/bin/pounce-worker", "serve", "--lease", "0102030405060708", "--workers",
-                                          "1", "--handshake", "tcp://10.77.0.254:4000", "--daemon-key", "KEY", "--proof",
-                                          "munge", "--munge-socket", "/run/munge.socket", "--endpoint-file",
-                                          "/home/alice/state/endpoint", "--heartbeat-ms", "5000", "--watchdog-idle-s",
-                                          "150", "--watchdog-busy-s", "900", "--leave-s", "60", "--",
-                                          "/opt/env/bin/python", "-X", "dev"));
+  EXPECT_THAT(spec().command,
+              ElementsAre("/opt/bin/pounce-worker", "serve", "--lease", "0102030405060708", "--workers", "1",
+                          "--handshake", "tcp://10.77.0.254:4000", "--daemon-key", "KEY", "--proof", "munge",
+                          "--munge-socket", "/run/munge.socket", "--endpoint-file", "/home/alice/state/endpoint",
+                          "--heartbeat-ms", "5000", "--watchdog-idle-s", "150", "--watchdog-busy-s", "900", "--leave-s",
+                          "60", "--", "/opt/env/bin/python", "-X", "dev"));
 }
 
 TEST_F(CommandTest, SaysWhereWorkersListenWhereTheSiteDoes) {

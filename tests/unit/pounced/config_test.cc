@@ -51,7 +51,8 @@ TEST(ConfigTest, TakesTheFurtherNodesOfAJob) {
   ASSERT_TRUE(config) << config.error().text;
   ASSERT_EQ(config->local_nodes.size(), 1u);
   const ConfigNode& node = config->local_nodes.front();
-  EXPECT_EQ(std::tuple(node.name, node.relative, node.cpus, node.memory_mib, node.gpus), std::tuple("g2", 1u, 4u, 0u, "0,MIG-1"));
+  EXPECT_EQ(std::tuple(node.name, node.relative, node.cpus, node.memory_mib, node.gpus),
+            std::tuple("g2", 1u, 4u, 0u, "0,MIG-1"));
 }
 
 TEST(ConfigTest, RefusesAnUnknownKeyAndListsTheKnownOnes) {
@@ -73,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(Values, BadConfigTest,
                          testing::Values("", "[]", "nonsense", R"({"idle_release_s": -1})",
                                          R"({"idle_release_s": "60"})", R"({"idle_release_s": 1e300})",
                                          R"({"launcher": "pbs"})", R"({"launcher": 1})", R"({"stand_in_gpus": 1.5})",
-                                         R"({"local_nodes": {}})", R"({"local_nodes": [7]})", R"({"local_nodes": [{"nmae": "g2"}]})",
-                                         R"({"local_nodes": [{"cpus": "4"}]})",
+                                         R"({"local_nodes": {}})", R"({"local_nodes": [7]})",
+                                         R"({"local_nodes": [{"nmae": "g2"}]})", R"({"local_nodes": [{"cpus": "4"}]})",
                                          R"({"stand_in_gpus": -1})", R"({"crash_limit": 0})", R"({"state_folder": 7})",
                                          R"({"poll_min_s": 9, "poll_max_s": 8})"));
 

@@ -20,9 +20,7 @@ class DetachedFolderTest : public ::testing::Test {
     ::mkdir((scratch_.path() + "/." + record.row.task.hex()).c_str(), 0700);
     return record;
   }
-  std::string keep(const std::string& digest) {
-    return scratch_.write("train-7/" + digest + ".outcome", "12345");
-  }
+  std::string keep(const std::string& digest) { return scratch_.write("train-7/" + digest + ".outcome", "12345"); }
 
   // A folder in the place of the file, which no file can take.
   static void block(const std::string& file) {

@@ -1,10 +1,9 @@
 // The folders of daemons that were gone for good stayed for ever: over a hundred after a day.
-#include "pounced/startup/instance.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pounced/startup/instance.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/storage/journal.h"
 #include "unit/pounced/scratch_folder.h"
@@ -118,7 +117,8 @@ TEST_F(GoneFoldersTest, OneWhoseJournalCannotBeReadStays) {
 
 TEST_F(GoneFoldersTest, OneWhoseLastLeaseHasEndedGoes) {
   const Folders gone = of_a_job(4711);
-  ASSERT_TRUE(Journal::open(gone.journal(), {record(JournalRecord::Kind::kIntent, 1), record(JournalRecord::Kind::kEnded, 1)}));
+  ASSERT_TRUE(
+      Journal::open(gone.journal(), {record(JournalRecord::Kind::kIntent, 1), record(JournalRecord::Kind::kEnded, 1)}));
   let_it_be_quiet(gone);
 
   tidy();

@@ -51,7 +51,7 @@ TEST(FolderTest, IsThisUsersAlone) {
   const ScratchFolder scratch;
   const std::string path = scratch.file("a/b");
   ASSERT_TRUE(make_private_folder(path));
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(::stat(path.c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 07777, 0700u);
 }
@@ -62,7 +62,7 @@ TEST(FolderTest, IsClosedWhenOthersCouldEnter) {
   ASSERT_EQ(::mkdir(path.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(path.c_str(), 0777), 0);
   ASSERT_TRUE(make_private_folder(path));
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(::stat(path.c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 07777, 0700u);
 }

@@ -137,7 +137,8 @@ TEST_F(JournalTest, SkipsALineOfAnotherKind) {
 
 // As an older pounced wrote it: words, and no cause.
 TEST_F(JournalTest, ReadsAnEndThatHasWordsOnly) {
-  const std::string old = R"({"crc32c":"18b36434","record":{"kind":"ended","lease":"0000000000000001","reason":"Given back.","v":2}})";
+  const std::string old =
+      R"({"crc32c":"18b36434","record":{"kind":"ended","lease":"0000000000000001","reason":"Given back.","v":2}})";
   const JournalContent content = parse_journal(old + "\n");
   ASSERT_EQ(content.records.size(), 1u);
   EXPECT_EQ(content.records[0].kind, JournalRecord::Kind::kEnded);
@@ -147,7 +148,7 @@ TEST_F(JournalTest, ReadsAnEndThatHasWordsOnly) {
 
 TEST_F(JournalTest, IsThisUsersAlone) {
   ASSERT_TRUE(Journal::open(path, {}));
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(::stat(path.c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 07777, 0600u);
 }

@@ -1,12 +1,11 @@
 // Files of lines are their user's alone, and do not grow for ever.
-#include "pounced/storage/file.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 #include <iterator>
 
+#include "pounced/storage/file.h"
 #include "scratch_folder.h"
 
 namespace pounce::daemon {
@@ -31,7 +30,7 @@ TEST(LineFileTest, IsForItsUserAlone) {
   const ScratchFolder folder;
   ASSERT_TRUE(append_lines(folder.path() + "/lines", "one\n", 6));
 
-  struct stat is {};
+  struct stat is{};
   ASSERT_EQ(::stat((folder.path() + "/lines").c_str(), &is), 0);
   EXPECT_EQ(is.st_mode & 0777, 0600u);
 }

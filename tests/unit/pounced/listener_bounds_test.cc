@@ -1,8 +1,7 @@
 // Strangers never get the descriptors that pounced itself needs.
-#include "pounced/net/connection_limits.h"
-
 #include <gtest/gtest.h>
 
+#include "pounced/net/connection_limits.h"
 #include "pounced/net/peers.h"
 
 namespace pounce::daemon {

@@ -1,11 +1,11 @@
 // Proofs are checked beside the loop: in order, answered through a descriptor, and never more than fit.
-#include "pounced/net/handshake.h"
-
 #include <gtest/gtest.h>
 #include <poll.h>
 
 #include <latch>
 #include <vector>
+
+#include "pounced/net/handshake.h"
 
 namespace pounce::daemon {
 namespace {

@@ -1,11 +1,11 @@
 // Bytes from elsewhere go in as they are, within bounds.
-#include "pounced/net/bounded_listener.h"
-
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <string>
 #include <utility>
+
+#include "pounced/net/bounded_listener.h"
 
 namespace pounce::daemon {
 namespace {
@@ -17,16 +17,21 @@ std::pair<UniqueFd, UniqueFd> socket_pair() {
 }
 
 struct ProxiedConnectionTest : testing::Test {
-  explicit ProxiedConnectionTest(std::size_t allowance = 10) : ProxiedConnectionTest(socket_pair(), socket_pair(), allowance) {}
-  ProxiedConnectionTest(std::pair<UniqueFd, UniqueFd> outside, std::pair<UniqueFd, UniqueFd> inside, std::size_t allowance)
-      : stranger(std::move(outside.first)), server(std::move(inside.first)), connection(std::move(outside.second), std::move(inside.second), allowance) {}
+  explicit ProxiedConnectionTest(std::size_t allowance = 10)
+      : ProxiedConnectionTest(socket_pair(), socket_pair(), allowance) {}
+  ProxiedConnectionTest(std::pair<UniqueFd, UniqueFd> outside, std::pair<UniqueFd, UniqueFd> inside,
+                        std::size_t allowance)
+      : stranger(std::move(outside.first)),
+        server(std::move(inside.first)),
+        connection(std::move(outside.second), std::move(inside.second), allowance) {}
 
   static void say(const UniqueFd& end, const std::string& text) {
     ASSERT_EQ(::send(end.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
   }
   static std::string heard(const UniqueFd& end) {
     std::string all, piece(4096, '\0');
-    for (ssize_t size; (size = ::recv(end.get(), piece.data(), piece.size(), 0)) > 0;) all.append(piece, 0, static_cast<std::size_t>(size));
+    for (ssize_t size; (size = ::recv(end.get(), piece.data(), piece.size(), 0)) > 0;)
+      all.append(piece, 0, static_cast<std::size_t>(size));
     return all;
   }
 

@@ -39,7 +39,9 @@ class ServiceTest : public testing::Test {
     setup_.folders = {scratch_.file("test/0123456789ab"), scratch_.file("run")};
     EXPECT_TRUE(make_folders(setup_.folders));
     service_ = std::move(*Service::open(loop_, setup_, {}, launcher_));
-    service_->connect({{}, [this](const auto&, const auto& frame) { return sent_.push_back(frame), true; }, [] { return std::vector<model::ListenerRow>(); }});
+    service_->connect({{},
+                       [this](const auto&, const auto& frame) { return sent_.push_back(frame), true; },
+                       [] { return std::vector<model::ListenerRow>(); }});
     service_->start();
   }
 

@@ -156,7 +156,8 @@ TEST(TimesUnderTest, TheFewerStartsHold) {
 TEST(TimesUnderTest, SavedVariablesAreKeptAsTheSiteSaysOrShorter) {
   policy::Policy week;
   week.leasing.parked_keep = std::chrono::hours(7 * 24);
-  const Config day = *parse_config(R"({"parked_keep_s": 86400})"), month = *parse_config(R"({"parked_keep_s": 2592000})");
+  const Config day = *parse_config(R"({"parked_keep_s": 86400})"),
+               month = *parse_config(R"({"parked_keep_s": 2592000})");
   EXPECT_EQ(times_under({}, Config{}).parked_keep, std::chrono::hours(14 * 24));
   EXPECT_EQ(times_under(week, Config{}).parked_keep, std::chrono::hours(7 * 24));
   EXPECT_EQ(times_under(week, day).parked_keep, std::chrono::hours(24));

@@ -1,8 +1,7 @@
 // What a failed start leaves for those who waited for it.
-#include "pounced/startup/spawn.h"
-
 #include <gtest/gtest.h>
 
+#include "pounced/startup/spawn.h"
 #include "unit/pounced/scratch_folder.h"
 
 namespace pounce::daemon {

@@ -1,9 +1,8 @@
 // Where state goes when the home cannot take it.
-#include "pounced/startup/folders.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pounced/startup/folders.h"
 #include "unit/pounced/scratch_folder.h"
 
 namespace pounce::daemon {

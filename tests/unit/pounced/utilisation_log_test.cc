@@ -1,9 +1,8 @@
 // What leases used: while they live, in their jobs' comments, and in the record of those that ended.
-#include "pounced/leases/lease_logs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pounced/leases/lease_logs.h"
 #include "scratch_folder.h"
 
 namespace pounce::daemon {

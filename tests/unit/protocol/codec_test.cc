@@ -1,11 +1,12 @@
 // What a peer of another version, a broken one or a hostile one may send, and what becomes of it: never an exception.
+#include "protocol/codec.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/codec.h"
-#include "protocol/state_files.h"
 #include "protocol/message_limits.h"
+#include "protocol/state_files.h"
 #include "unit/protocol/examples.h"
 
 namespace pounce::protocol {
@@ -65,7 +66,8 @@ TEST(CodecTest, RefusesWhatIsOverTheLimitBeforeItLooksInside) {
 }
 
 TEST(CodecTest, RefusesWhatIsNotAnObjectOfFields) {
-  for (const char* bytes : {"", "null", "1", "\"hello\"", "[]", "[{}]", "{", "{}}", "\xff\xfe", "{\"v\":2,\"type\":\"beat\"} x"})
+  for (const char* bytes :
+       {"", "null", "1", "\"hello\"", "[]", "[{}]", "{", "{}}", "\xff\xfe", "{\"v\":2,\"type\":\"beat\"} x"})
     EXPECT_EQ(refusal_of(bytes), ErrorCode::kProtocol) << bytes;
 }
 
@@ -106,7 +108,8 @@ TEST(CodecTest, ReadsAStateOfALaterVersionAsUnknown) {
 }
 
 TEST(CodecTest, ReadsAnErrorCodeOfALaterVersionAsInternal) {
-  const auto decoded = decode(R"({"v":2,"type":"refused","error":{"code":"solar_flare","text":"look up"}})", kHeaderBytes);
+  const auto decoded =
+      decode(R"({"v":2,"type":"refused","error":{"code":"solar_flare","text":"look up"}})", kHeaderBytes);
 
   ASSERT_TRUE(decoded);
   EXPECT_EQ(std::get<Refused>(*decoded).error.code, ErrorCode::kInternal);
@@ -115,7 +118,8 @@ TEST(CodecTest, ReadsAnErrorCodeOfALaterVersionAsInternal) {
 
 // Of a value that holds its own kind there is no end by itself.
 TEST(CodecTest, RefusesCausesThatLieTooDeepBehindEachOther) {
-  std::string deep = R"({"cause":)", end = R"(,"lease":"2021222324252627","only_if_idle":false,"type":"end_worker","v":2})";
+  std::string deep = R"({"cause":)",
+              end = R"(,"lease":"2021222324252627","only_if_idle":false,"type":"end_worker","v":2})";
   for (int i = 0; i < 2'000; ++i) deep += R"({"because":[)", end = "]}" + end;
 
   EXPECT_EQ(refusal_of(deep + R"({"code":"idle"})" + end), ErrorCode::kProtocol);
@@ -146,10 +150,14 @@ TEST(CodecTest, AnswersEveryOneByteChangeOfEveryMessage) {
 }
 
 TEST(CodecTest, SendsTextThatIsNotUtf8WithAReplacementCharacter) {
-  const auto decoded = decode(encode(Notice{"before\xff""after"}), kHeaderBytes);
+  const auto decoded = decode(encode(Notice{"before\xff"
+                                            "after"}),
+                              kHeaderBytes);
 
   ASSERT_TRUE(decoded);
-  EXPECT_EQ(std::get<Notice>(*decoded).text, "before\xef\xbf\xbd""after");
+  EXPECT_EQ(std::get<Notice>(*decoded).text,
+            "before\xef\xbf\xbd"
+            "after");
 }
 
 TEST(CodecTest, WritesAndReadsTheEndpointFile) {

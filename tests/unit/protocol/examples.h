@@ -24,7 +24,9 @@ inline const std::string kDigest(64, 'b');
 inline const std::string kDataEndpoint = "tcp://10.77.0.1:40001";
 
 inline Error example_error() {
-  return {ErrorCode::kWorkerCrashed, "the interpreter was killed by signal 11", "Read the last lines.",
+  return {ErrorCode::kWorkerCrashed,
+          "the interpreter was killed by signal 11",
+          "Read the last lines.",
           {{"signal", "11"}, {"signal_name", "SIGSEGV"}, {"last_lines", "boom\n"}}};
 }
 
@@ -49,11 +51,16 @@ inline Resources example_resources() {
 }
 
 inline model::QueueWait example_wait() {
-  return {"QOSMaxGRESPerUser", 3, 1'700'000'000, {"gres/gpu:a100", 4, 3, 2}, {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3, 2, 12}};
+  return {"QOSMaxGRESPerUser",
+          3,
+          1'700'000'000,
+          {"gres/gpu:a100", 4, 3, 2},
+          {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3, 2, 12}};
 }
 
 inline ClassesIs example_classes() {
-  ClassesIs classes{12, {ClassUse{"lion", true, 1440, 4, 3, -1, 5, 8, 2, 4}}, {GpuUse{"a100", 6, 0}}, example_error(), "slurm"};
+  ClassesIs classes{
+      12, {ClassUse{"lion", true, 1440, 4, 3, -1, 5, 8, 2, 4}}, {GpuUse{"a100", 6, 0}}, example_error(), "slurm"};
   classes.gpus[0].eta = {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3, 2, 12};
   classes.cpus_free = 12;
   Choice choice;
@@ -66,12 +73,19 @@ inline ClassesIs example_classes() {
 
 // With every argument that there is.
 inline Cause example_cause() {
-  return {CauseCode::kRetrySoon, 42, 7, 5, std::chrono::seconds(30), "g1", "Resources", "as it was said", {Cause{CauseCode::kIdle}}};
+  return {CauseCode::kRetrySoon,    42, 7, 5, std::chrono::seconds(30), "g1", "Resources", "as it was said",
+          {Cause{CauseCode::kIdle}}};
 }
 
 inline DetachedRow example_detached_row() {
-  return {"train-7", kTask,   "done",        Cause{.code = CauseCode::kJobStarts}, kLease, 42, "g1", true, true,
-          kDigest,   800'512, 1'700'000'000, 1'700'001'260,          example_error(), "lion",       example_wait()};
+  return {"train-7",     kTask,
+          "done",        Cause{.code = CauseCode::kJobStarts},
+          kLease,        42,
+          "g1",          true,
+          true,          kDigest,
+          800'512,       1'700'000'000,
+          1'700'001'260, example_error(),
+          "lion",        example_wait()};
 }
 
 inline std::vector<Header> handshake_and_client_examples() {
@@ -79,23 +93,55 @@ inline std::vector<Header> handshake_and_client_examples() {
       Hello{Role::kWorker, Proof::kMunge, kKey, kSession.hex(), kLease.hex(), "0.1.0"},
       Welcome{{"ipc:///run/user/1001/pounce/0a0b0c0d0e0f/control", "tcp://10.77.0.254:40000"}, "0a0b0c0d0e0f", 2000},
       Refused{example_error()},
-      OpenSession{kSession, 4711, "login1", "/home/alice", {"/opt/python/bin/python", "-X", "dev"}, {{"LANG", "C.UTF-8"}}, true, true},
+      OpenSession{kSession,
+                  4711,
+                  "login1",
+                  "/home/alice",
+                  {"/opt/python/bin/python", "-X", "dev"},
+                  {{"LANG", "C.UTF-8"}},
+                  true,
+                  true},
       Demand{kSession, {Request{{3}, example_resources(), 5, 1, {kLease}, 2}}},
       CloseSession{kSession},
       Beat{true, 123'456'789'012, 987'654'321'098},
       Granted{{3}, kLease, {1}, {2}, kDataEndpoint, kKey},
-      LeaseStatus{{3}, kLease, "queued", example_cause(), 1'700'000'000, 42, "g1", "gpu:a100:2(IDX:0-1)", 1'700'001'200,
-                  "lion", example_wait()},
+      LeaseStatus{{3},
+                  kLease,
+                  "queued",
+                  example_cause(),
+                  1'700'000'000,
+                  42,
+                  "g1",
+                  "gpu:a100:2(IDX:0-1)",
+                  1'700'001'200,
+                  "lion",
+                  example_wait()},
       WorkerDown{kLease, {1}, {2}, example_error()},
       LeaseEnded{{3}, kLease, example_error()},
       RequestFailed{{3}, example_error()},
       QueueAsk{7},
       QueueIs{7,
-              {QueueRow{42, "pounce-cheetah", "cheetah", "PENDING", "Resources", "g1", "gpu:a100:2", kLease.hex(),
-                        1'700'000'000, 1'700'000'060, 1'700'001'260, "Resources", {"gres/gpu:a100", 4, 3, 2}, 3}},
+              {QueueRow{42,
+                        "pounce-cheetah",
+                        "cheetah",
+                        "PENDING",
+                        "Resources",
+                        "g1",
+                        "gpu:a100:2",
+                        kLease.hex(),
+                        1'700'000'000,
+                        1'700'000'060,
+                        1'700'001'260,
+                        "Resources",
+                        {"gres/gpu:a100", 4, 3, 2},
+                        3}},
               example_error(),
               "slurm"},
-      ClassesAsk{12, true, example_resources(), {"job", 4, 4, 1}, {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3, 2, 12}},
+      ClassesAsk{12,
+                 true,
+                 example_resources(),
+                 {"job", 4, 4, 1},
+                 {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3, 2, 12}},
       example_classes(),
       StatusAsk{8},
       StatusIs{8, R"({"leases":[]})"},
@@ -115,8 +161,28 @@ inline std::vector<Header> worker_examples() {
       WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey, {kSession}},
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
       InterpreterDown{kLease, {1}, {2}, example_error(), false},
-      WorkerBeat{kLease, {1}, 1, false, {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920, true}, 2, NamespaceState::kUnsaved, "torch"},
-      WorkerGpus{kLease, {1}, "g1", {{"GPU-0a1b", "NVIDIA A100-SXM4-40GB MIG 3g.20gb", "3g.20gb", "580.65.06", 20'096, 1, {"GPU-2c3d"}, 2, "it fell off"}}, "compat", {{kTask.hex(), 71, 3072}}},
+      WorkerBeat{kLease,
+                 {1},
+                 1,
+                 false,
+                 {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920, true},
+                 2,
+                 NamespaceState::kUnsaved,
+                 "torch"},
+      WorkerGpus{kLease,
+                 {1},
+                 "g1",
+                 {{"GPU-0a1b",
+                   "NVIDIA A100-SXM4-40GB MIG 3g.20gb",
+                   "3g.20gb",
+                   "580.65.06",
+                   20'096,
+                   1,
+                   {"GPU-2c3d"},
+                   2,
+                   "it fell off"}},
+                 "compat",
+                 {{kTask.hex(), 71, 3072}}},
       Admit{kLease, kSession, kKey},
       Dismiss{kLease, kSession, Cause{CauseCode::kSessionClosed}},
       EndWorker{kLease, Cause{CauseCode::kIdle}, true},
@@ -132,7 +198,17 @@ inline std::vector<Header> worker_examples() {
 inline std::vector<Header> data_examples() {
   return {
       Attach{kSession, "0.1.0", "3.11", "2.2.0", {"torch"}, {"pandas", "matplotlib.pyplot"}, true, true},
-      Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713, {{kObject.hex(), 1, 2'097'152, true}}, "tcp://10.77.0.1:50008", true},
+      Attached{"0.1.0",
+               "3.11",
+               "2.2.0",
+               "g1",
+               "g1",
+               "gpu:a100:2(IDX:0-1)",
+               "/home/alice",
+               4713,
+               {{kObject.hex(), 1, 2'097'152, true}},
+               "tcp://10.77.0.1:50008",
+               true},
       Several{3},
       Function{kFunction, false},
       Object{kObject, {3'000'000, 5}, {64, 3'000'064}, true, true, "tcp://10.0.0.7:40002"},
@@ -145,7 +221,17 @@ inline std::vector<Header> data_examples() {
       Task{kTask, kFunction, {kObject}, 2},
       Started{kTask},
       Output{kTask, "stderr"},
-      Outcome{kTask, true, example_error(), {2'000'000}, {64}, true, true, Reached{kTask.hex(), 1, 1'048'576, false}, 1000, 4000, {2000, 3000, 5000000, 700}},
+      Outcome{kTask,
+              true,
+              example_error(),
+              {2'000'000},
+              {64},
+              true,
+              true,
+              Reached{kTask.hex(), 1, 1'048'576, false},
+              1000,
+              4000,
+              {2000, 3000, 5000000, 700}},
       Ack{{kTask}},
       Query{{kTask}, true, {{kTask.hex(), 0, 1'048'576, false}}},
       QueryIs{{kTask}, {RemoteTaskState::kRunning}},

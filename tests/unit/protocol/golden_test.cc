@@ -1,5 +1,6 @@
-// The bytes on the wire, pinned: golden/<type>.json holds one example of every message. A change of these files is a change
-// of the protocol (docs/protocol.md, "Versions"). POUNCE_WRITE_GOLDEN=1 writes them anew, and then the test fails once.
+// The bytes on the wire, pinned: golden/<type>.json holds one example of every message. A change of these files is a
+// change of the protocol (docs/protocol.md, "Versions"). POUNCE_WRITE_GOLDEN=1 writes them anew, and then the test
+// fails once.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,7 +38,8 @@ TEST(GoldenTest, EncodesEveryMessageToTheBytesOfItsFile) {
     const std::string type = type_of(example);
     if (std::getenv("POUNCE_WRITE_GOLDEN") != nullptr) {
       std::ofstream(kFolder / (type + ".json")) << encode(example) << '\n';
-      ADD_FAILURE() << "golden/" << type << ".json written anew: read the difference, then run again without the variable";
+      ADD_FAILURE() << "golden/" << type
+                    << ".json written anew: read the difference, then run again without the variable";
     }
     EXPECT_EQ(encode(example), golden(type)) << type;
   }

@@ -1,11 +1,10 @@
 // The short way of writing and reading task and outcome is the general codec's, byte for byte, or declines.
-#include "protocol/codec.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
+#include "protocol/codec.h"
 #include "unit/model/cases.h"
 #include "unit/protocol/examples.h"
 
@@ -27,7 +26,8 @@ std::vector<Header> cases_of(const Message& full) {
 
 std::vector<Header> hot_examples() {
   std::vector<Header> all = cases_of(Task{kTask, kFunction, {kObject, id_of<ObjectId>(0xa0)}, 3});
-  for (Header& outcome : cases_of(Outcome{kTask, true, {}, {0, 1, 1ull << 63}, {64}, true, true, {}, 1, 4, {2, 3}})) all.push_back(std::move(outcome));
+  for (Header& outcome : cases_of(Outcome{kTask, true, {}, {0, 1, 1ull << 63}, {64}, true, true, {}, 1, 4, {2, 3}}))
+    all.push_back(std::move(outcome));
   for (Header& ack : cases_of(Ack{{kTask, id_of<TaskId>(0xb0)}, {kTask}})) all.push_back(std::move(ack));
   return all;
 }
@@ -60,7 +60,9 @@ TEST(HotHeadersTest, ReadsEachFieldAndKindOfValueAsTheGeneralCodecDoes) {
 
 TEST(HotHeadersTest, LeavesEveryOtherMessageToTheGeneralCodec) {
   for (const Header& header : one_of_each()) {
-    if (std::holds_alternative<Task>(header) || std::holds_alternative<Outcome>(header) || std::holds_alternative<Ack>(header)) continue;
+    if (std::holds_alternative<Task>(header) || std::holds_alternative<Outcome>(header) ||
+        std::holds_alternative<Ack>(header))
+      continue;
     EXPECT_FALSE(encode_hot(header));
     EXPECT_FALSE(decode_hot(encode(header)));
   }
@@ -69,7 +71,9 @@ TEST(HotHeadersTest, LeavesEveryOtherMessageToTheGeneralCodec) {
 // A text that is not of the form is declined, or means the same to the general codec.
 TEST(HotHeadersTest, NoDamagedTextMeansSomethingElseHere) {
   std::mt19937 random(1);
-  Outcome failed{kTask, false, Error{ErrorCode::kTaskRaised, "ValueError: no", "", {{"line", "3"}}}, {7}, {}, false, false, {}, 1, 4, {2, 3}};
+  Outcome failed{
+      kTask, false, Error{ErrorCode::kTaskRaised, "ValueError: no", "", {{"line", "3"}}}, {7}, {}, false, false, {}, 1,
+      4,     {2, 3}};
   Outcome done{kTask, true, {}, {0, 1, 1ull << 63}, {64}, true, true, {}, 1, 4, {2, 3}};
   for (const Header& header : {Header(Task{kTask, kFunction, {kObject}, 3}), Header(failed), Header(done)}) {
     const std::string text = *encode_hot(header);
@@ -78,9 +82,14 @@ TEST(HotHeadersTest, NoDamagedTextMeansSomethingElseHere) {
       const std::size_t at = random() % damaged.size();
       constexpr std::string_view kBytes = "0123456789abcdef-+.,:{}[]\" e\\x";
       switch (random() % 3) {
-        case 0: damaged[at] = kBytes[random() % kBytes.size()]; break;
-        case 1: damaged.erase(at, 1 + random() % 3); break;
-        default: damaged.insert(at, 1, kBytes[random() % kBytes.size()]);
+        case 0:
+          damaged[at] = kBytes[random() % kBytes.size()];
+          break;
+        case 1:
+          damaged.erase(at, 1 + random() % 3);
+          break;
+        default:
+          damaged.insert(at, 1, kBytes[random() % kBytes.size()]);
       }
       const auto hot = decode_hot(damaged);
       if (!hot) continue;

@@ -1,7 +1,7 @@
 // Records on a byte stream that cuts and joins them as it likes.
-#include <gtest/gtest.h>
-
 #include "protocol/stream_framing.h"
+
+#include <gtest/gtest.h>
 
 namespace pounce::protocol {
 namespace {

@@ -75,10 +75,9 @@ class GatewayTest : public testing::Test {
 TEST_F(GatewayTest, BringsEachAnswerToItsRequestInOrder) {
   std::vector<std::string> order;
   gateway_.ask(AskFacts{}, [&](Result<ClusterFacts> facts) { order.push_back(facts ? facts->cluster : "?"); });
-  gateway_.ask(Submit{},
-               [&](Result<JobIdentity> job) { order.push_back(job ? std::to_string(job->job.value) : "?"); });
+  gateway_.ask(Submit{}, [&](Result<JobIdentity> job) { order.push_back(job ? std::to_string(job->job.value) : "?"); });
   gateway_.ask(Poll{{{{1}, 2, 3}}},
-                [&](Result<std::vector<JobView>> jobs) { order.push_back(jobs ? std::to_string(jobs->size()) : "?"); });
+               [&](Result<std::vector<JobView>> jobs) { order.push_back(jobs ? std::to_string(jobs->size()) : "?"); });
   gateway_.ask(Cancel{{{1}, 2, 3}}, [&](Result<Done> done) { order.push_back(done ? "cancelled" : "not cancelled"); });
 
   serve([&] { return order.size() == 4; });
@@ -246,8 +245,9 @@ TEST_F(GatewayTest, LeavesTheSentenceOfAnErrorThatHasItsOwn) {
 // What glibc prints where libslurm is another one, or none.
 TEST(GatewayWithForeignHelperTest, SaysInOneSentenceThatItWasBuiltForAnotherSlurm) {
   const std::string program = testing::TempDir() + "foreign_helper_" + std::to_string(::getpid());
-  std::ofstream(program) << "#!/bin/sh\necho \"$0: error while loading shared libraries: libslurm.so.38: cannot open shared object file: "
-                            "No such file or directory\" >&2\nexit 127\n";
+  std::ofstream(program)
+      << "#!/bin/sh\necho \"$0: error while loading shared libraries: libslurm.so.38: cannot open shared object file: "
+         "No such file or directory\" >&2\nexit 127\n";
   ::chmod(program.c_str(), 0755);
   SlurmGateway gateway({program, seconds(30), {{"LD_PRELOAD", ""}}});
   std::optional<Result<JobIdentity>> answer;
@@ -262,7 +262,8 @@ TEST(GatewayWithForeignHelperTest, SaysInOneSentenceThatItWasBuiltForAnotherSlur
   ::unlink(program.c_str());
 
   EXPECT_EQ(answer->error().code, ErrorCode::kVersionMismatch);
-  EXPECT_EQ(answer->error().text, "pounce-slurm was built for another Slurm than this machine's: libslurm.so.38 cannot be loaded");
+  EXPECT_EQ(answer->error().text,
+            "pounce-slurm was built for another Slurm than this machine's: libslurm.so.38 cannot be loaded");
   EXPECT_THAT(answer->error().remedy, HasSubstr("pouncectl rebuild"));
 }
 

@@ -1,6 +1,6 @@
-#include "slurm/slurm_values.h"
-
 #include <gtest/gtest.h>
+
+#include "slurm/slurm_values.h"
 
 namespace pounce::slurm {
 namespace {

@@ -1,5 +1,3 @@
-#include "slurm/helper_process.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "slurm/helper_process.h"
 
 namespace pounce::slurm {
 namespace {
@@ -37,7 +37,8 @@ class HelperProgramTest : public ::testing::Test {
   }
 
   fs::path root = fs::temp_directory_path() / ("helper_program_test." + std::to_string(::getpid()));
-  fs::path home = root / "home", programs = root / "env/bin", here = root / "libslurm.so.38", gone = root / "libslurm.so.36";
+  fs::path home = root / "home", programs = root / "env/bin", here = root / "libslurm.so.38",
+           gone = root / "libslurm.so.36";
 };
 
 TEST_F(HelperProgramTest, WithoutASetupItIsTheOneBesideTheOtherPrograms) {

@@ -1,6 +1,6 @@
-#include "slurm/partition.h"
-
 #include <gtest/gtest.h>
+
+#include "slurm/partition.h"
 
 namespace pounce::slurm {
 namespace {

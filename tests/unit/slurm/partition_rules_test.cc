@@ -1,6 +1,6 @@
-#include "slurm/partition.h"
-
 #include <gtest/gtest.h>
+
+#include "slurm/partition.h"
 
 namespace pounce::slurm {
 namespace {
@@ -22,18 +22,22 @@ std::string told(Refused about, const PartitionRequest& request) {
 
 TEST(PartitionRulesTest, AQosThatThePartitionDoesNotTakeIsToldWithThoseThatDo) {
   EXPECT_EQ(told(Refused::kQos, {"lions", "cheetah", "class 'quick' (QoS 'cheetah')", "ml"}),
-            "partition lions takes QoS lion, panther alone; asked for: class 'quick' (QoS 'cheetah'); those that take it: open, no_tabby, physics, staff");
-  EXPECT_EQ(told(Refused::kQos, {"no_tabby", "tabby", "class 'tabby'", "ml"}),
-            "partition no_tabby does not take QoS tabby; asked for: class 'tabby'; those that take it: open, physics, staff");
+            "partition lions takes QoS lion, panther alone; asked for: class 'quick' (QoS 'cheetah'); those that take "
+            "it: open, no_tabby, physics, staff");
+  EXPECT_EQ(
+      told(Refused::kQos, {"no_tabby", "tabby", "class 'tabby'", "ml"}),
+      "partition no_tabby does not take QoS tabby; asked for: class 'tabby'; those that take it: open, physics, staff");
 }
 
 TEST(PartitionRulesTest, AnAccountThatThePartitionDoesNotTakeIsTold) {
   EXPECT_EQ(told(Refused::kAccount, {"physics", "lion", "class 'lion'", "ml"}),
-            "partition physics takes accounts physics alone; asked for: account 'ml'; those that take it: open, lions, no_tabby, staff");
+            "partition physics takes accounts physics alone; asked for: account 'ml'; those that take it: open, lions, "
+            "no_tabby, staff");
 }
 
 TEST(PartitionRulesTest, AGroupIsTold) {
-  EXPECT_EQ(told(Refused::kGroup, {"staff", "lion", "class 'lion'", "ml"}), "partition staff takes members of staff alone, and you are none of them");
+  EXPECT_EQ(told(Refused::kGroup, {"staff", "lion", "class 'lion'", "ml"}),
+            "partition staff takes members of staff alone, and you are none of them");
 }
 
 TEST(PartitionRulesTest, MoreTimeThanThePartitionGivesIsUnsatisfiable) {
@@ -45,7 +49,8 @@ TEST(PartitionRulesTest, MoreTimeThanThePartitionGivesIsUnsatisfiable) {
 }
 
 TEST(PartitionRulesTest, APartitionThatIsNotThereIsToldWithThoseThatAre) {
-  EXPECT_EQ(told(Refused::kName, {"nosuch", "", "", ""}), "there is no partition 'nosuch'; the partitions are open, lions, no_tabby, physics, staff");
+  EXPECT_EQ(told(Refused::kName, {"nosuch", "", "", ""}),
+            "there is no partition 'nosuch'; the partitions are open, lions, no_tabby, physics, staff");
 }
 
 TEST(PartitionRulesTest, WhatThePartitionLetsInHasAnotherCause) {

@@ -1,9 +1,9 @@
 // Every number is some state, an unknown one is never an end; the numbers are those of the installed slurm.h.
-#include "slurm/slurm_values.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "slurm/slurm_values.h"
 
 #if __has_include(<slurm/slurm.h>)
 #include <slurm/slurm.h>

@@ -98,16 +98,31 @@ TEST(WireTest, AJobViewArrivesWhole) {
 TEST(WireTest, ClassesFactsAndSnapshotsArriveWhole) {
   const ClassReport report{{{"lion", true, 1440, 4, 3, 9, 5, 8, 2, 4}}, {{"a100", 6, 2}}};
   EXPECT_EQ(arrived(AskClasses{}, report).classes[0].gpus_job, 4);
-  const ClusterFacts facts{"pounce0",     "slurm 22.05.8", "/run/munge.sock", "auth/munge",
-                           "10.77.0.254", "bigcats",       "cheetah",         true, {{"cheetah", std::chrono::minutes(30), 20, 0}}};
+  const ClusterFacts facts{"pounce0",
+                           "slurm 22.05.8",
+                           "/run/munge.sock",
+                           "auth/munge",
+                           "10.77.0.254",
+                           "bigcats",
+                           "cheetah",
+                           true,
+                           {{"cheetah", std::chrono::minutes(30), 20, 0}}};
   EXPECT_EQ(arrived(AskFacts{}, facts).classes.at(0).max_time, std::chrono::minutes(30));
-  const ClusterSnapshot cluster_snapshot{"bigcats", report, {{"g1", {"bigcats"}, false, 32, 30, 131072, 65536, {{"a100", 4, 3}}}}, {"g2"}};
+  const ClusterSnapshot cluster_snapshot{
+      "bigcats", report, {{"g1", {"bigcats"}, false, 32, 30, 131072, 65536, {{"a100", 4, 3}}}}, {"g2"}};
   EXPECT_EQ(arrived(AskClusterSnapshot{}, cluster_snapshot).nodes.at(0).gpus.at(0).free, 3u);
 }
 
 TEST(WireTest, QosComeBackAsTheyWent) {
-  const Qos limited{.name = "cheetah", .walltime = std::chrono::minutes(30), .running_jobs_per_user = 20, .submitted_jobs_per_user = 30,
-                    .gpus_per_user = 0, .priority = 20, .preempts = {"normal"}, .grace = std::chrono::seconds(90), .deny_on_limit = true};
+  const Qos limited{.name = "cheetah",
+                    .walltime = std::chrono::minutes(30),
+                    .running_jobs_per_user = 20,
+                    .submitted_jobs_per_user = 30,
+                    .gpus_per_user = 0,
+                    .priority = 20,
+                    .preempts = {"normal"},
+                    .grace = std::chrono::seconds(90),
+                    .deny_on_limit = true};
   const WriteQos asked{{limited, Qos{"plain"}}};
   EXPECT_EQ(std::get<WriteQos>(decode_request(encode(Request{1, asked}))->question).qos, asked.qos);
   QosFacts facts;

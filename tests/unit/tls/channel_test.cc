@@ -35,7 +35,8 @@ TEST_P(ChannelSizeTest, CarriesAFrameOfThatSizeBothWays) {
 
 // Around a record (16 KiB), around what goes to the socket at once (256 KiB), and what a chunk and its neighbours have.
 INSTANTIATE_TEST_SUITE_P(Each, ChannelSizeTest,
-                         testing::Values(0, 1, 2, 16383, 16384, 16385, 256 * 1024 - 1, 256 * 1024, 256 * 1024 + 1, kMiB - 1, kMiB, kMiB + 1, 9 * kMiB));
+                         testing::Values(0, 1, 2, 16383, 16384, 16385, 256 * 1024 - 1, 256 * 1024, 256 * 1024 + 1,
+                                         kMiB - 1, kMiB, kMiB + 1, 9 * kMiB));
 
 TEST_F(ChannelTest, CarriesAsManyFramesAsAMessageMayHave) {
   open();
@@ -122,7 +123,9 @@ TEST_F(ChannelTest, CarriesMoreThanFourGigabytesOverFrames) {
   open();
   const std::string chunk = pattern(32 * kMiB, 3), last = pattern(1, 4);
   const auto into = std::make_shared<std::string>(chunk.size(), '\0');
-  server->place_with([&](std::string_view, std::size_t, std::size_t size) { return Place{std::as_writable_bytes(std::span(*into)).first(size), into}; });
+  server->place_with([&](std::string_view, std::size_t, std::size_t size) {
+    return Place{std::as_writable_bytes(std::span(*into)).first(size), into};
+  });
   std::uint64_t sent = 0, came = 0;
   bool right = true;
   const std::uint64_t all = (std::uint64_t{1} << 32) + 1;
@@ -166,13 +169,16 @@ TEST_F(ChannelTest, GoesOnAfterItsKeyWasChangedManyTimes) {
   EXPECT_EQ(server_got.back(), frames);
 }
 
-// ---- slow, cut, stalled ------------------------------------------------------------------------------------------------
+// ---- slow, cut, stalled
+// ------------------------------------------------------------------------------------------------
 
 TEST_F(ChannelTest, SaysFullToWhoSendsFasterThanTheOtherReadsAndGoesOnLater) {
   open();
   const std::vector<std::string> frames{"header", pattern(kMiB, 1)};
   std::size_t taken = 0;
-  for (Message message = message_of(frames); taken < 1000 && client->send(message) == Sent::kYes; message = message_of(frames)) ++taken;
+  for (Message message = message_of(frames); taken < 1000 && client->send(message) == Sent::kYes;
+       message = message_of(frames))
+    ++taken;
   ASSERT_GE(taken, 4u);
   ASSERT_LT(taken, 100u);  // what the sockets hold and the high-water mark: not all that one could want
 
@@ -189,8 +195,12 @@ TEST_F(ChannelTest, CarriesMuchBothWaysAtOnce) {
   std::size_t there = 0, back = 0;
 
   EXPECT_TRUE(send_until([&] {
-    for (Message message = message_of(frames); there < 100 && client->send(message) == Sent::kYes; message = message_of(frames)) ++there;
-    for (Message message = message_of(frames); back < 100 && server->send(message) == Sent::kYes; message = message_of(frames)) ++back;
+    for (Message message = message_of(frames); there < 100 && client->send(message) == Sent::kYes;
+         message = message_of(frames))
+      ++there;
+    for (Message message = message_of(frames); back < 100 && server->send(message) == Sent::kYes;
+         message = message_of(frames))
+      ++back;
     return client_got.size() == 100 && server_got.size() == 100;
   }));
 
@@ -238,7 +248,8 @@ TEST_F(ChannelTest, AByteChangedOnTheWayIsALossAndIsNotDelivered) {
   ASSERT_TRUE(turn_until([&] { return !server_got.empty(); }));
   const char garbage[64] = {0x17, 0x03, 0x03, 0x00, 0x3b};
 
-  ASSERT_EQ(::send(client->fd(), garbage, sizeof garbage, 0), static_cast<ssize_t>(sizeof garbage));  // a record that nobody sealed
+  ASSERT_EQ(::send(client->fd(), garbage, sizeof garbage, 0),
+            static_cast<ssize_t>(sizeof garbage));  // a record that nobody sealed
 
   ASSERT_TRUE(turn_until([&] { return !server_news.empty(); }));
   EXPECT_EQ(server_news, std::vector{Link::kDisconnected});
@@ -261,7 +272,8 @@ TEST_F(ChannelTest, AMessageThatStallsIsALossAfterItsTime) {
   open();
   Message half = message_of({std::string(40 * kMiB, 'x')});
   ASSERT_EQ(client->send(half), Sent::kYes);
-  while (server->receive() || server->ready()) {}
+  while (server->receive() || server->ready()) {
+  }
   ASSERT_LT(server->next_deadline(), Clock::now() + options.stall + seconds(1));
 
   server->check(Clock::now() + options.stall - seconds(1));
@@ -274,7 +286,9 @@ TEST_F(ChannelTest, AMessageThatStallsIsALossAfterItsTime) {
 
 TEST_F(ChannelTest, AReaderThatStopsIsALossToWhoSends) {
   open();
-  for (Message message = message_of({std::string(kMiB, 'x')}); client->send(message) == Sent::kYes; message = message_of({std::string(kMiB, 'x')})) {}
+  for (Message message = message_of({std::string(kMiB, 'x')}); client->send(message) == Sent::kYes;
+       message = message_of({std::string(kMiB, 'x')})) {
+  }
   for (int fd = client->fd(); client->wants_write();) {
     pollfd one{fd, POLLOUT, 0};
     if (::poll(&one, 1, 0) == 0) break;
@@ -291,8 +305,9 @@ TEST_F(ChannelTest, AClockThatJumpsLosesNothing) {
   const std::vector<std::string> frames{"header", pattern(40 * kMiB, 1)};
   Message message = message_of(frames);
   ASSERT_EQ(client->send(message), Sent::kYes);
-  while (server->receive() || server->ready()) {}  // in its middle
-  client->flush();                                 // the kernel has more of it
+  while (server->receive() || server->ready()) {
+  }  // in its middle
+  client->flush();  // the kernel has more of it
 
   server->check(Clock::now() + hours(1));
   client->check(Clock::now() - hours(1));
@@ -339,7 +354,8 @@ TEST_F(ChannelTest, AServerThatSaysNothingIsALossInTime) {
 }
 
 TEST_F(ChannelTest, AnAddressThatIsNoneIsRefusedAtOnce) {
-  for (const char* endpoint : {"", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:*", "tcp://127.0.0.1:0", "tcp://127.0.0.1:70000", "tcp://localhost:1", "ipc:///tmp/x"})
+  for (const char* endpoint : {"", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:*", "tcp://127.0.0.1:0",
+                               "tcp://127.0.0.1:70000", "tcp://localhost:1", "ipc:///tmp/x"})
     EXPECT_FALSE(Channel::connect(endpoint, credential, options)) << endpoint;
 }
 

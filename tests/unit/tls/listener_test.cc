@@ -27,7 +27,9 @@ struct Stranger {
   SSL_CTX* context = nullptr;
   SSL* ssl = nullptr;
 
-  explicit Stranger(const SSL_METHOD* method) : context(SSL_CTX_new(method)) { SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr); }
+  explicit Stranger(const SSL_METHOD* method) : context(SSL_CTX_new(method)) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
+  }
   ~Stranger() {
     SSL_free(ssl);
     SSL_CTX_free(context);
@@ -60,7 +62,8 @@ struct ListenerTest : TwoEnds {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(listener->endpoint().substr(listener->endpoint().rfind(':') + 1))));
+    address.sin_port =
+        htons(static_cast<std::uint16_t>(std::stoi(listener->endpoint().substr(listener->endpoint().rfind(':') + 1))));
     EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     sockets.push_back(std::move(fd));
     return sockets.back().get();
@@ -72,7 +75,8 @@ struct ListenerTest : TwoEnds {
     const bool cut = turn_until([&] {
       char bytes[4096];
       ssize_t got;
-      while ((got = ::recv(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) all.append(bytes, static_cast<std::size_t>(got));
+      while ((got = ::recv(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        all.append(bytes, static_cast<std::size_t>(got));
       return got == 0 || (errno != EAGAIN && errno != EINTR);
     });
     return cut ? std::optional(all) : std::nullopt;
@@ -98,7 +102,8 @@ struct ListenerTest : TwoEnds {
   }
 };
 
-// ---- who has no key ----------------------------------------------------------------------------------------------------
+// ---- who has no key
+// ----------------------------------------------------------------------------------------------------
 
 TEST_F(ListenerTest, LetsInWhoHasTheAnnouncedKeyAndSaysWhoItIs) {
   open();
@@ -143,7 +148,8 @@ TEST_F(ListenerTest, AKeyOpensOneConnection) {
 
 TEST_F(ListenerTest, TellsNothingToWhoSpeaksNoTls) {
   listen();
-  for (const std::string& said : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(4096, '\0'), std::string("\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f", 10)}) {
+  for (const std::string& said : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(4096, '\0'),
+                                  std::string("\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f", 10)}) {
     const int fd = dial();
     ASSERT_EQ(::send(fd, said.data(), said.size(), MSG_NOSIGNAL), static_cast<ssize_t>(said.size()));
     ::shutdown(fd, SHUT_WR);
@@ -243,7 +249,8 @@ TEST_F(ListenerKeyTest, MakesAFreshExchangeAlsoForWhoWouldDoWithoutOne) {
   EXPECT_NE(SSL_get_negotiated_group(stranger.ssl), 0);  // and gets the one that is forward secret
 }
 
-// ---- who is no server --------------------------------------------------------------------------------------------------
+// ---- who is no server
+// --------------------------------------------------------------------------------------------------
 
 TEST_F(ListenerTest, AnImitationWithACertificateIsRefusedByTheClient) {
   auto listening = listen_at("tcp://127.0.0.1:*");
@@ -277,7 +284,8 @@ TEST_F(ListenerTest, AnImitationWithAnotherKeyIsRefusedByTheClient) {
   EXPECT_TRUE(refused(credential));
 }
 
-// ---- what a stranger costs ---------------------------------------------------------------------------------------------
+// ---- what a stranger costs
+// ---------------------------------------------------------------------------------------------
 
 TEST_F(ListenerTest, KeepsFewConnectionsThatSayNothingTheNewestOnes) {
   listen(4);
@@ -334,7 +342,8 @@ TEST_F(ListenerTest, TakesUpAgainWhenThereWereNoDescriptors) {
   const rlimit none{static_cast<rlim_t>(next.get()), before.rlim_max};
   ::setrlimit(RLIMIT_NOFILE, &none);
 
-  while (listener->accept()) {}
+  while (listener->accept()) {
+  }
   EXPECT_EQ(listener->newcomers(), 0u);
   EXPECT_LT(listener->next_deadline(), Clock::now() + seconds(1));
   ::setrlimit(RLIMIT_NOFILE, &before);
@@ -343,7 +352,8 @@ TEST_F(ListenerTest, TakesUpAgainWhenThereWereNoDescriptors) {
 }
 
 TEST_F(ListenerTest, BindsOnePortOfARange) {
-  auto first = Listener::bind("tcp://127.0.0.1:47000-47099", options), second = Listener::bind("tcp://127.0.0.1:47000-47099", options);
+  auto first = Listener::bind("tcp://127.0.0.1:47000-47099", options),
+       second = Listener::bind("tcp://127.0.0.1:47000-47099", options);
 
   ASSERT_TRUE(first && second);
   EXPECT_NE((*first)->endpoint(), (*second)->endpoint());

@@ -49,12 +49,18 @@ TEST(MessageFramingTest, WritesCountSizesAndBytesLittleEndian) {
   writer.add(message_of({"ab", "", "c"}));
 
   EXPECT_EQ(writer.bytes(), 4u + 3 * 8 + 3);
-  EXPECT_EQ(written(writer), std::string("\3\0\0\0" "\2\0\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "\1\0\0\0\0\0\0\0" "abc", 31));
+  EXPECT_EQ(written(writer), std::string("\3\0\0\0"
+                                         "\2\0\0\0\0\0\0\0"
+                                         "\0\0\0\0\0\0\0\0"
+                                         "\1\0\0\0\0\0\0\0"
+                                         "abc",
+                                         31));
   EXPECT_EQ(writer.bytes(), 0u);
 }
 
 TEST(MessageFramingTest, ReadsWhatWasWrittenInAnyPieces) {
-  const std::vector<std::vector<std::string>> messages{{""}, {"", ""}, {"header", pattern(1000, 1), "", pattern(3, 2)}, {"last"}};
+  const std::vector<std::vector<std::string>> messages{
+      {""}, {"", ""}, {"header", pattern(1000, 1), "", pattern(3, 2)}, {"last"}};
   MessageWriter writer;
   for (const auto& one : messages) writer.add(message_of(one));
   const std::string bytes = written(writer);
@@ -85,7 +91,8 @@ TEST(MessageFramingTest, RefusesNoFrameTooManyAndTooLargeOnes) {
   EXPECT_EQ(error_of({"\4\0\0\0", 4}), "a message of 4 frames was announced");
   EXPECT_EQ(error_of({"\xff\xff\xff\xff", 4}), "a message of 4294967295 frames was announced");
   EXPECT_EQ(error_of({"\1\0\0\0\xe9\3\0\0\0\0\0\0", 12}), "a frame of 1001 bytes was announced");
-  EXPECT_EQ(error_of({"\1\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 12}), "a frame of 18446744073709551615 bytes was announced");
+  EXPECT_EQ(error_of({"\1\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 12}),
+            "a frame of 18446744073709551615 bytes was announced");
   EXPECT_EQ(error_of({"\1\0\0\0\xe8\3\0\0\0\0\0\0", 12}), "");
 }
 
@@ -97,7 +104,14 @@ TEST(MessageFramingTest, TakesMemoryForAFrameOnlyWhenItsTurnComes) {
     return Place{};
   });
 
-  read(reader, {"\3\0\0\0" "\1\0\0\0\0\0\0\0" "\1\0\0\0\0\0\0\0" "\0\0\x10\0\0\0\0\0" "h", 29}, 64);
+  read(reader,
+       {"\3\0\0\0"
+        "\1\0\0\0\0\0\0\0"
+        "\1\0\0\0\0\0\0\0"
+        "\0\0\x10\0\0\0\0\0"
+        "h",
+        29},
+       64);
   EXPECT_EQ(asked, 1);  // the third is not thought of yet
   read(reader, "x", 1);
 
@@ -107,7 +121,9 @@ TEST(MessageFramingTest, TakesMemoryForAFrameOnlyWhenItsTurnComes) {
 TEST(MessageFramingTest, APlaceOfAnotherSizeIsNotUsed) {
   MessageReader reader(1024, kMiB);
   std::string place(10, '-');
-  reader.place_with([&](std::string_view, std::size_t, std::size_t) { return Place{std::as_writable_bytes(std::span(place)), nullptr}; });
+  reader.place_with([&](std::string_view, std::size_t, std::size_t) {
+    return Place{std::as_writable_bytes(std::span(place)), nullptr};
+  });
   MessageWriter writer;
   writer.add(message_of({"h", "12345"}));
 

@@ -54,7 +54,9 @@ struct TwoEnds : testing::Test {
   std::vector<Link> client_news, server_news;
   std::vector<std::vector<std::string>> client_got, server_got;
 
-  std::function<void(Message)> server_takes = [this](const Message& message) { server_got.push_back(texts_of(message)); };
+  std::function<void(Message)> server_takes = [this](const Message& message) {
+    server_got.push_back(texts_of(message));
+  };
 
   void listen(std::size_t most_newcomers = 16) {
     auto bound = Listener::bind("tcp://127.0.0.1:*", options, most_newcomers);

@@ -183,7 +183,8 @@ TEST_F(CurveTest, CutsTheOldestOfManyThatSayNothingAndNobodyWhoSpoke) {
     return open_descriptors() <= before + kStrangers + kMost;
   });
 
-  EXPECT_TRUE(cut) << open_descriptors() - before << " more descriptors, " << kStrangers << " of them the strangers' own";
+  EXPECT_TRUE(cut) << open_descriptors() - before << " more descriptors, " << kStrangers
+                   << " of them the strangers' own";
   ASSERT_TRUE(send("still here"));
   EXPECT_TRUE(turn_until([&] { return server->receive().has_value(); }));
 }
@@ -310,7 +311,7 @@ TEST_F(CurveTest, RefusesToBindWithoutAnyEndpointFree) {
 // A worker's main thread is interrupted by signals on purpose; libzmq then gives up with EINTR even what does not wait.
 TEST_F(CurveTest, SendsAndReceivesThroughAStormOfSignals) {
   open(client_keys.public_key, server_keys.public_key);
-  struct sigaction nothing {}, before {};
+  struct sigaction nothing{}, before{};
   nothing.sa_handler = [](int) {};
   ASSERT_EQ(::sigaction(SIGUSR2, &nothing, &before), 0);
   std::atomic<bool> stop = false;

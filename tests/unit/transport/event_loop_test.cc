@@ -1,4 +1,6 @@
 // The loop's promises to its callbacks: order of timers, removal while it runs, descriptors.
+#include "transport/event_loop.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "transport/event_loop.h"
 
 namespace pounce::transport {
 namespace {

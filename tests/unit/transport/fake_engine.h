@@ -1,5 +1,5 @@
-// An engine for the leader token's tests: sleeps in poll until its mail arrives or it is woken. Its counters are plain on
-// purpose: the leader token alone guards them, which a thread-sanitizer build checks.
+// An engine for the leader token's tests: sleeps in poll until its mail arrives or it is woken. Its counters are plain
+// on purpose: the leader token alone guards them, which a thread-sanitizer build checks.
 #pragma once
 
 #include <gtest/gtest.h>

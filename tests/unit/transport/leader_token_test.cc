@@ -94,7 +94,8 @@ TEST_F(LeaderTokenTest, TheStandByTurnsAgainWhenAThreadStopsWaiting) {
 
 TEST_F(LeaderTokenTest, HoldEndsTheTurnThatIsUnderWay) {
   LeaderToken leader_token(engine, "standby", kNoStandBy);
-  std::thread waiting([&] { EXPECT_TRUE(leader_token.pump_until([&] { return engine.letters == 1; }, later(), kNever)); });
+  std::thread waiting(
+      [&] { EXPECT_TRUE(leader_token.pump_until([&] { return engine.letters == 1; }, later(), kNever)); });
   engine.wait_for_turn(1);
   bool ran = false;
 

@@ -92,8 +92,13 @@ std::string packed(Numbers... numbers) {
 
 TEST_F(LocalChannelTest, CarriesMessagesOfAllSizesInOrderBothWays) {
   const std::vector<std::vector<std::string>> messages = {
-      {"a"}, {"", ""}, {"header", std::string(16 * 1024, 'x')}, {"header", std::string(1024 * 1024, 'y'), "z"}, std::vector<std::string>(1024, "f"),
-      {std::string(70 * 1024, 'h'), std::string(5 * 1024 * 1024 + 1, 'i')}, {"last"}};
+      {"a"},
+      {"", ""},
+      {"header", std::string(16 * 1024, 'x')},
+      {"header", std::string(1024 * 1024, 'y'), "z"},
+      std::vector<std::string>(1024, "f"),
+      {std::string(70 * 1024, 'h'), std::string(5 * 1024 * 1024 + 1, 'i')},
+      {"last"}};
   for (const auto& message : messages) {
     say(message);
     Received received = heard();
@@ -194,7 +199,8 @@ TEST_F(LocalChannelTest, HasNoRoomAsLongAsItTakesNothing) {
 
 TEST_F(LocalChannelTest, WhatBreaksTheFramingIsCut) {
   const auto memory = std::uint64_t{1} << 63;
-  const std::string broken[] = {packed(std::uint32_t{0}), packed(std::uint32_t{1025}), packed(std::uint32_t{1}, std::uint64_t{kMost + 1}),
+  const std::string broken[] = {packed(std::uint32_t{0}), packed(std::uint32_t{1025}),
+                                packed(std::uint32_t{1}, std::uint64_t{kMost + 1}),
                                 packed(std::uint32_t{1}, memory | 4096)};  // memory without a descriptor
   for (const std::string& bytes : broken) {
     const UniqueFd fd = raw();

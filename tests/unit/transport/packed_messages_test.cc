@@ -1,8 +1,8 @@
-#include "transport/frame.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "transport/frame.h"
 
 namespace pounce::transport {
 namespace {

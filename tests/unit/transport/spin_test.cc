@@ -1,11 +1,10 @@
-#include "transport/event_loop.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <ctime>
 
 #include "base/process.h"
+#include "transport/event_loop.h"
 
 namespace pounce::transport {
 namespace {

@@ -36,7 +36,8 @@ TEST(StandbyTest, IsNotWokenByCallsThatFollowEachOther) {
   for (std::uint64_t round = 1; round <= 500; ++round) {
     leader_token.hold([] {});
     engine.post();
-    ASSERT_TRUE(leader_token.pump_until([&] { return engine.letters == round; }, Clock::now() + 1h, [] { return false; }));
+    ASSERT_TRUE(
+        leader_token.pump_until([&] { return engine.letters == round; }, Clock::now() + 1h, [] { return false; }));
   }
 
   EXPECT_EQ(status_of("quiet-one", "voluntary_ctxt_switches"), before);

@@ -19,7 +19,7 @@ class BoundedLogTest : public testing::Test {
     for (std::size_t written = 0; written < bytes; written += kLine.size()) append(kLine);
   }
   std::string whole() {
-    struct stat facts {};
+    struct stat facts{};
     EXPECT_EQ(::fstat(log.get(), &facts), 0);
     std::string text(static_cast<std::size_t>(facts.st_size), '\0');
     EXPECT_EQ(::pread(log.get(), text.data(), text.size(), 0), facts.st_size);

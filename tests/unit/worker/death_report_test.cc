@@ -1,10 +1,9 @@
-#include "worker/supervisor/interpreter.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ids.h"
 #include "messages/sentence.h"
+#include "worker/supervisor/interpreter.h"
 
 namespace pounce::worker {
 namespace {
@@ -24,7 +23,11 @@ TEST(DeathReportTest, TellsAnExitCode) {
 
 TEST(DeathReportTest, OfOneThatWasEndedForItsGpusTellsThat) {
   const Error failed{ErrorCode::kDeviceFailed, "the GPU GPU-a failed", "Submit again.", {{"xid", "79"}}};
-  const Error error = death_report({.wait_status = killed(9), .node = "g1", .killed_for_memory = true, .started = std::vector<TaskId>{}, .unfit = failed});
+  const Error error = death_report({.wait_status = killed(9),
+                                    .node = "g1",
+                                    .killed_for_memory = true,
+                                    .started = std::vector<TaskId>{},
+                                    .unfit = failed});
   EXPECT_EQ(error.code, ErrorCode::kDeviceFailed);
   EXPECT_EQ(messages::text(error), "the GPU GPU-a failed");
   EXPECT_EQ(error.context.at("xid"), "79");
@@ -56,7 +59,8 @@ TEST(DeathReportTest, TellsTheEndOfATaskThatDidNotStopAsACancelAndNotAsACrash) {
 }
 
 TEST(DeathReportTest, TellsAnInterpreterThatNeverStartedByItsCommand) {
-  const Error error = death_report({.wait_status = exited(127), .node = "g1", .was_ready = false, .command = "/no/python -m x"});
+  const Error error =
+      death_report({.wait_status = exited(127), .node = "g1", .was_ready = false, .command = "/no/python -m x"});
   EXPECT_EQ(messages::text(error), "the worker's interpreter on g1 did not start: /no/python -m x");
 }
 

@@ -1,6 +1,6 @@
-#include "worker/supervisor/leased_gpus.h"
-
 #include <gtest/gtest.h>
+
+#include "worker/supervisor/leased_gpus.h"
 
 namespace pounce::worker {
 namespace {

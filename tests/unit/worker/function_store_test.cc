@@ -1,5 +1,3 @@
-#include "worker/interpreter/object_store.h"
-
 #include <gtest/gtest.h>
 
 #include <span>
@@ -7,12 +5,15 @@
 
 #include "identity/content_digest.h"
 #include "ids.h"
+#include "worker/interpreter/object_store.h"
 
 namespace pounce::worker {
 namespace {
 
 const SessionId kAlice = id_of<SessionId>(1), kOther = id_of<SessionId>(2);
-FunctionId function_id(std::string_view bytes) { return FunctionId(identity::content_digest(std::as_bytes(std::span(bytes)))); }
+FunctionId function_id(std::string_view bytes) {
+  return FunctionId(identity::content_digest(std::as_bytes(std::span(bytes))));
+}
 const FunctionId kFunction = function_id("pickle");
 
 TEST(FunctionStoreTest, LetsGoOfAFunctionWhenTheLastSessionDropsIt) {

@@ -1,7 +1,7 @@
-#include "worker/supervisor/supervisor_options.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "worker/supervisor/supervisor_options.h"
 
 namespace pounce::worker {
 namespace {
@@ -10,16 +10,28 @@ using testing::ElementsAre;
 using testing::Pair;
 
 TEST(JobEnvironmentTest, HidesTheBatchSystemAndUsFromUserCodeAndKeepsTheDevices) {
-  const Environment shown = for_user_code({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "2"}, {"SLURMD_NODENAME", "g1"},
-                                           {"SBATCH_PARTITION", "p"}, {"PMIX_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"},
-                                           {"POUNCE_LOG", "debug"}, {"CUDA_VISIBLE_DEVICES", "0"}, {"PATH", "/bin"},
+  const Environment shown = for_user_code({{"SLURM_JOB_ID", "7"},
+                                           {"SLURM_NTASKS", "2"},
+                                           {"SLURMD_NODENAME", "g1"},
+                                           {"SBATCH_PARTITION", "p"},
+                                           {"PMIX_RANK", "0"},
+                                           {"OMPI_COMM_WORLD_SIZE", "2"},
+                                           {"POUNCE_LOG", "debug"},
+                                           {"CUDA_VISIBLE_DEVICES", "0"},
+                                           {"PATH", "/bin"},
                                            {"MY_SLURM_NOTE", "kept"}});
-  EXPECT_THAT(shown, ElementsAre(Pair("CUDA_VISIBLE_DEVICES", "0"), Pair("MY_SLURM_NOTE", "kept"), Pair("PATH", "/bin")));
+  EXPECT_THAT(shown,
+              ElementsAre(Pair("CUDA_VISIBLE_DEVICES", "0"), Pair("MY_SLURM_NOTE", "kept"), Pair("PATH", "/bin")));
 }
 
 TEST(JobEnvironmentTest, ReadsTheJobFromSlurmsVariables) {
-  const JobFacts facts = job_facts({{"SLURM_JOB_ID", "4711"}, {"SLURM_RESTART_COUNT", "2"}, {"SLURMD_NODENAME", "g1"},
-                                    {"SLURM_JOB_END_TIME", "1700001200"}, {"SLURM_JOB_GPUS", "0,3"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}, "", "login");
+  const JobFacts facts = job_facts({{"SLURM_JOB_ID", "4711"},
+                                    {"SLURM_RESTART_COUNT", "2"},
+                                    {"SLURMD_NODENAME", "g1"},
+                                    {"SLURM_JOB_END_TIME", "1700001200"},
+                                    {"SLURM_JOB_GPUS", "0,3"},
+                                    {"CUDA_VISIBLE_DEVICES", "0,1"}},
+                                   "", "login");
   EXPECT_EQ(facts.job, 4711u);
   EXPECT_EQ(facts.restart, 2u);
   EXPECT_EQ(facts.node, "g1");

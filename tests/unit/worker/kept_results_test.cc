@@ -1,12 +1,11 @@
 // What a function returned, made an object that others can fetch.
-#include "worker/interpreter/run_job.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "ids.h"
 #include "protocol/message_limits.h"
+#include "worker/interpreter/run_job.h"
 
 namespace pounce::worker {
 namespace {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-
 namespace pounce::worker {
 namespace {
 

@@ -25,7 +25,9 @@ std::shared_ptr<memory::MemoryBlock> block_of(const std::string& text) {
 // Two workers of one machine.
 class MemoryRelaysTest : public testing::Test {
  protected:
-  void serve(const ObjectId& object) { giver.serve(kAlice, "reader", keys, {object, "pickle", {3}, false, block, {64}}); }
+  void serve(const ObjectId& object) {
+    giver.serve(kAlice, "reader", keys, {object, "pickle", {3}, false, block, {64}});
+  }
   MemoryRelays::Wanted wanted(const ObjectId& object) const {
     return {{object, {3}, {}, false, true, "tcp://10.0.0.7:40002"}, "pickle", keys};
   }
@@ -58,7 +60,9 @@ TEST_F(MemoryRelaysTest, BothHaveTheSameMemoryAndNeitherCanWriteIt) {
   EXPECT_TRUE(reader.events(kNow).empty());
 }
 
-TEST_F(MemoryRelaysTest, WhereNobodyServesTheLaneIsTakenAtOnce) { EXPECT_FALSE(reader.take(kAlice, wanted(kObject), kNow)); }
+TEST_F(MemoryRelaysTest, WhereNobodyServesTheLaneIsTakenAtOnce) {
+  EXPECT_FALSE(reader.take(kAlice, wanted(kObject), kNow));
+}
 
 TEST_F(MemoryRelaysTest, AfterTheEndOfServingNobodyIsThere) {
   serve(kObject);

@@ -1,12 +1,12 @@
 // What a worker's job has used, and the texts of /proc that tell it.
-#include "worker/supervisor/process_tree.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <vector>
+
+#include "worker/supervisor/process_tree.h"
 
 namespace pounce::worker {
 namespace {
@@ -29,7 +29,8 @@ TEST(MeterTest, ReadsCpuTimeBehindANameThatHoldsAnything) {
 }
 
 TEST(MeterTest, ReadsMemoryThatNobodyCanDrop) {
-  const Memory memory = worker::memory("VmPeak:\t 900 kB\nVmHWM:\t  700 kB\nRssAnon:\t 300 kB\nRssFile:\t 250 kB\nRssShmem:\t  50 kB\n");
+  const Memory memory =
+      worker::memory("VmPeak:\t 900 kB\nVmHWM:\t  700 kB\nRssAnon:\t 300 kB\nRssFile:\t 250 kB\nRssShmem:\t  50 kB\n");
   EXPECT_EQ(memory.now_kib, 350u);
   EXPECT_EQ(memory.peak_kib, 700u);
 }

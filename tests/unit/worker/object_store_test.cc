@@ -13,18 +13,18 @@ using Receipt = ObjectStore::Receipt;
 
 const SessionId kAlice = id_of<SessionId>(1), kOther = id_of<SessionId>(2);
 const ObjectId kObject = id_of<ObjectId>(7);
-const std::uint64_t kMoreThanThereIs = std::uint64_t{2} * static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+const std::uint64_t kMoreThanThereIs = std::uint64_t{2} * static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                       static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 
-std::string text(const Lent& lent) {
-  return {reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size()};
-}
+std::string text(const Lent& lent) { return {reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size()}; }
 
 class ObjectStoreTest : public testing::Test {
  protected:
   Result<Receipt> announce(const SessionId& session, std::vector<std::uint64_t> sizes, bool pickle_follows = false) {
     return store.announce(session, {kObject, pickle_follows ? "" : "pickle", std::move(sizes), pickle_follows});
   }
-  Result<Receipt> chunk(const SessionId& session, std::uint32_t buffer, std::uint64_t offset, const std::string& bytes) {
+  Result<Receipt> chunk(const SessionId& session, std::uint32_t buffer, std::uint64_t offset,
+                        const std::string& bytes) {
     return store.chunk(session, kObject, buffer, offset, std::as_bytes(std::span(bytes)));
   }
   void hold(const SessionId& session) {
@@ -40,7 +40,9 @@ TEST_F(ObjectStoreTest, IsWholeAtOnceWithoutBuffers) {
   EXPECT_EQ(text(store.use(kObject)->pickle), "pickle");
 }
 
-TEST_F(ObjectStoreTest, IsWholeAtOnceWhenAllItsBuffersAreEmpty) { EXPECT_EQ(announce(kAlice, {0, 0}), Receipt::kWhole); }
+TEST_F(ObjectStoreTest, IsWholeAtOnceWhenAllItsBuffersAreEmpty) {
+  EXPECT_EQ(announce(kAlice, {0, 0}), Receipt::kWhole);
+}
 
 TEST_F(ObjectStoreTest, PutsChunksTogetherAndHandsOutTheBuffersInOrder) {
   EXPECT_EQ(announce(kAlice, {4, 0, 2}), Receipt::kMore);
@@ -99,7 +101,8 @@ TEST_F(ObjectStoreTest, RefusesGapsRepeatsAndOverrunsAndStartsAnewWithTheNextAnn
   for (const auto& [buffer, offset, bytes] : wrong) {
     announce(kAlice, {4, 1});
     EXPECT_FALSE(chunk(kAlice, buffer, offset, bytes).has_value());
-    EXPECT_EQ(chunk(kAlice, 0, 0, "abcd"), Receipt::kMore) << "the receipt is over, and its sender has not heard that yet";
+    EXPECT_EQ(chunk(kAlice, 0, 0, "abcd"), Receipt::kMore)
+        << "the receipt is over, and its sender has not heard that yet";
   }
   announce(kAlice, {4, 1});
   chunk(kAlice, 0, 0, "abcd");
@@ -120,7 +123,8 @@ TEST_F(ObjectStoreTest, OneThatIsAnnouncedAnewAndRefusedLeavesNothingHalf) {
   }
 }
 
-// ---- fetched over the bulk lane ----------------------------------------------------------------------------------------
+// ---- fetched over the bulk lane
+// ----------------------------------------------------------------------------------------
 
 struct FetchedTest : ObjectStoreTest {
   Result<Receipt> announce_fetched(const SessionId& session, std::vector<std::uint64_t> sizes) {
@@ -258,10 +262,13 @@ TEST_F(ObjectStoreTest, LetsAUseOutliveTheObject) {
   EXPECT_EQ(text(use->buffers[0]).back(), 'a');
 }
 
-// ---- a job that may use less than what is announced --------------------------------------------------------------------
+// ---- a job that may use less than what is announced
+// --------------------------------------------------------------------
 
 struct BoundedTest : testing::Test {
-  Result<Receipt> announce(const ObjectId& object, std::uint64_t size) { return store.announce(kAlice, {object, "pickle", {size}, false}); }
+  Result<Receipt> announce(const ObjectId& object, std::uint64_t size) {
+    return store.announce(kAlice, {object, "pickle", {size}, false});
+  }
   std::uint64_t left = std::uint64_t{100} << 20;
   ObjectStore store{0, [this](std::uint64_t) { return memory::Room{std::uint64_t{1} << 30, left}; }};
 };
@@ -271,7 +278,8 @@ TEST_F(BoundedTest, WhatDoesNotFitIsRefusedBySizeAndLimitBeforeItComes) {
 
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
-  EXPECT_EQ(refused.error().text, "an object of 80 MiB does not fit into this job's memory: of 1024 MiB there are 68 MiB left for it");
+  EXPECT_EQ(refused.error().text,
+            "an object of 80 MiB does not fit into this job's memory: of 1024 MiB there are 68 MiB left for it");
   EXPECT_TRUE(store.progress(kAlice).empty());
 }
 
@@ -294,16 +302,18 @@ TEST_F(BoundedTest, WhatHasComeIsNotCountedTwice) {
   EXPECT_EQ(announce(id_of<ObjectId>(8), std::uint64_t{28} << 20), Receipt::kMore);
 }
 
-// ---- to a device -------------------------------------------------------------------------------------------------------
+// ---- to a device
+// -------------------------------------------------------------------------------------------------------
 
 struct OnDeviceTest : ObjectStoreTest {
   std::shared_ptr<device::Placement> placement(std::vector<std::uint64_t> sizes) {
     return std::make_shared<device::Placement>(
         device::DeviceName{}, [this] { return devices.open(device::DeviceName{}); }, std::move(sizes), "test");
   }
-  Result<Receipt> announce(const std::shared_ptr<device::Placement>& to, std::vector<std::uint64_t> sizes, bool fetched = false,
-                           bool pickle_follows = false) {
-    return store.announce(kAlice, {kObject, pickle_follows ? "" : "pickle", std::move(sizes), pickle_follows, {}, {}, fetched, to});
+  Result<Receipt> announce(const std::shared_ptr<device::Placement>& to, std::vector<std::uint64_t> sizes,
+                           bool fetched = false, bool pickle_follows = false) {
+    return store.announce(
+        kAlice, {kObject, pickle_follows ? "" : "pickle", std::move(sizes), pickle_follows, {}, {}, fetched, to});
   }
   // As the thread does that copies them.
   Result<Receipt> place(const std::shared_ptr<device::Placement>& to) {

@@ -1,10 +1,9 @@
-#include "worker/interpreter/outcome_transfer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ids.h"
 #include "protocol/message_limits.h"
+#include "worker/interpreter/outcome_transfer.h"
 
 namespace pounce::worker {
 namespace {

@@ -87,11 +87,12 @@ TEST_F(OutputPipeTest, LogsNoMoreThanTheLimitAndKeepsTheLastLines) {
   write("the last line\n");
   EXPECT_EQ(pipe->read(kNow), "the last line\n") << "the reader gets all";
 
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(::fstat(log.get(), &facts), 0);
   EXPECT_LE(facts.st_size, static_cast<off_t>(kLogBytes));
   std::string end(line.size() + 14, '\0');
-  ASSERT_EQ(::pread(log.get(), end.data(), end.size(), facts.st_size - static_cast<off_t>(end.size())), static_cast<ssize_t>(end.size()));
+  ASSERT_EQ(::pread(log.get(), end.data(), end.size(), facts.st_size - static_cast<off_t>(end.size())),
+            static_cast<ssize_t>(end.size()));
   EXPECT_EQ(end, line + "the last line\n");
   std::string beginning(22, '\0');
   ASSERT_EQ(::pread(log.get(), beginning.data(), beginning.size(), 0), static_cast<ssize_t>(beginning.size()));

@@ -1,9 +1,8 @@
-#include "worker/common/supervisor_channel.h"
-
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include "base/check.h"
+#include "worker/common/supervisor_channel.h"
 
 namespace pounce::worker {
 namespace {

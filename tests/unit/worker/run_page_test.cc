@@ -1,9 +1,8 @@
-#include "worker/common/supervisor_channel.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ids.h"
+#include "worker/common/supervisor_channel.h"
 
 namespace pounce::worker {
 namespace {

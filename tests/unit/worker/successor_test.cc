@@ -1,6 +1,4 @@
 // Which daemon a worker believes in after the one that it knew: found by attack, when any endpoint file would do.
-#include "worker/supervisor/daemon_link.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <fstream>
 
 #include "identity/proof.h"
+#include "worker/supervisor/daemon_link.h"
 
 namespace pounce::worker {
 namespace {

@@ -1,6 +1,6 @@
-#include "worker/supervisor/supervisor_options.h"
-
 #include <gtest/gtest.h>
+
+#include "worker/supervisor/supervisor_options.h"
 
 namespace pounce::worker {
 namespace {

@@ -1,6 +1,6 @@
-#include "worker/supervisor/supervisor.h"
-
 #include <gtest/gtest.h>
+
+#include "worker/supervisor/supervisor.h"
 
 namespace pounce::worker {
 namespace {

@@ -1,5 +1,5 @@
-// The worker group: who is started again, who is not, what the job's exit code is. Supervisors are children that write a
-// line and end as the test says.
+// The worker group: who is started again, who is not, what the job's exit code is. Supervisors are children that write
+// a line and end as the test says.
 #include "worker/supervisor/worker_group.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,8 @@ class WorkerGroupTest : public testing::Test {
     lines_[1] = -1;
     text.resize(static_cast<std::size_t>(::read(lines_[0], text.data(), text.size())));
     std::vector<std::string> words;
-    for (std::size_t at = 0; at < text.size(); at = text.find(' ', at) + 1) words.push_back(text.substr(at, text.find(' ', at) - at));
+    for (std::size_t at = 0; at < text.size(); at = text.find(' ', at) + 1)
+      words.push_back(text.substr(at, text.find(' ', at) - at));
     std::ranges::sort(words);
     return words;
   }
@@ -111,8 +112,10 @@ TEST_F(WorkerGroupTest, WhoLeftIdleComesBackWhenOthersStayed) {
 }
 
 TEST_F(WorkerGroupTest, NobodyComesBackWhenAllLeftTogether) {
-  const int code = run(3, [this](WorkerIndex worker, Epoch first) { return say(worker, first), SupervisorEnd::kLeftIdle; });
-  EXPECT_EQ(code, static_cast<int>(SupervisorEnd::kLeftIdle)) << "so that the group which has this one as a step may want it back";
+  const int code =
+      run(3, [this](WorkerIndex worker, Epoch first) { return say(worker, first), SupervisorEnd::kLeftIdle; });
+  EXPECT_EQ(code, static_cast<int>(SupervisorEnd::kLeftIdle))
+      << "so that the group which has this one as a step may want it back";
   EXPECT_EQ(said(), (Words{"0.0", "1.0", "2.0"}));
 }
 
@@ -151,7 +154,8 @@ TEST_F(WorkerGroupTest, TellsWhichMemberWasGivenUpAndWhetherItEverRan) {
 TEST_F(WorkerGroupTest, ItsMembersNeedNotBeTheFirstOfTheLease) {
   const pid_t child = ::fork();
   const auto start = [this](WorkerIndex worker, Epoch first) {
-    return start_function(Standing::kOurs, SIGTERM, [&] { return say(worker, first), static_cast<int>(SupervisorEnd::kOver); });
+    return start_function(Standing::kOurs, SIGTERM,
+                          [&] { return say(worker, first), static_cast<int>(SupervisorEnd::kOver); });
   };
   if (child == 0) ::_exit(WorkerGroup({{2}, {3}, {6}}, start).run());
   int status = 0;

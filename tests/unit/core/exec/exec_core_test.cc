@@ -237,8 +237,8 @@ TEST_F(ExecTest, AnswersAQueryWithOneStatePerTaskAndSendsTheDoneOutcomesAgain) {
               ElementsAre("states 4=0 3=1 2=2 1=3", "outcome 1 to 1"));
 }
 
-// Its owner was told that the lease had ended, and gave its tasks up; a restart of pounced brought the lease back. What ran
-// there went on for ever, beside its next attempt. (Seeds 25332, 42580, 118328)
+// Its owner was told that the lease had ended, and gave its tasks up; a restart of pounced brought the lease back. What
+// ran there went on for ever, beside its next attempt. (Seeds 25332, 42580, 118328)
 TEST_F(ExecTest, GivesUpWhatASessionThatAttachedCountsOnNoMore) {
   finish(1);
   run(2);

@@ -11,7 +11,8 @@ Eta at(std::int64_t start_s) { return {start_s, start_s - 10, start_s + 10}; }
 
 ClassReport report() {
   ClassReport all;
-  all.classes = {ClassUse{"cheetah", true, 30, 20, 3, -1, 4, -1, 3, -1}, ClassUse{"lion", false, 1440, 4, 0, -1, 0, -1, 0, -1},
+  all.classes = {ClassUse{"cheetah", true, 30, 20, 3, -1, 4, -1, 3, -1},
+                 ClassUse{"lion", false, 1440, 4, 0, -1, 0, -1, 0, -1},
                  ClassUse{"panther", false, 10'080, 1, 0, -1, 0, 0, 0, -1}};
   all.gpus = {GpuUse{"a100", 6, 0, at(900)}, GpuUse{"a100_3g.20gb", 2, 1, {}}, GpuUse{"v100", 2, 0, at(500)}};
   all.cpus_free = 4;
@@ -19,7 +20,9 @@ ClassReport report() {
 }
 
 // One slice and processors are free.
-bool slice_or_cpu(const Resources& asks) { return asks.gpus == 0 || (asks.gpus == 1 && asks.gpu_type == "a100_3g.20gb"); }
+bool slice_or_cpu(const Resources& asks) {
+  return asks.gpus == 0 || (asks.gpus == 1 && asks.gpu_type == "a100_3g.20gb");
+}
 
 Resources gpu(const std::string& type, const std::string& class_name = "") {
   Resources asks;
@@ -77,8 +80,10 @@ TEST(Choices, ALimitThatIsFullIsNamedWithItsNumbers) {
 
   const auto all = choices(gpu("a100"), {"job", 20, 20, 1}, {}, full, slice_or_cpu);
 
-  EXPECT_EQ(of(all, "class=lion").cause, (Cause{.code = CauseCode::kClassJobsTaken, .number = 4, .used = 4, .word = "lion"}));
-  EXPECT_EQ(of(all, "a100_3g.20gb").cause, (Cause{.code = CauseCode::kClassGpusTaken, .number = 3, .used = 3, .word = "cheetah"}));
+  EXPECT_EQ(of(all, "class=lion").cause,
+            (Cause{.code = CauseCode::kClassJobsTaken, .number = 4, .used = 4, .word = "lion"}));
+  EXPECT_EQ(of(all, "a100_3g.20gb").cause,
+            (Cause{.code = CauseCode::kClassGpusTaken, .number = 3, .used = 3, .word = "cheetah"}));
   EXPECT_FALSE(of(all, "a100_3g.20gb").now);
 }
 

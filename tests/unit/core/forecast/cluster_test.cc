@@ -71,7 +71,8 @@ TEST(Cluster, OneThatAsksForMoreThanTheseNodesHaveIsNotAhead) {
   EXPECT_THAT(line_of(all, job(9, 5, {{"gpu", 1}})).waiting, SizeIs(1 + 1));
 }
 
-// Seen with 2,000 nodes and 50,000 jobs: each job's nodes were gathered anew, which took longer than pounce-slurm is waited for.
+// Seen with 2,000 nodes and 50,000 jobs: each job's nodes were gathered anew, which took longer than pounce-slurm is
+// waited for.
 TEST(Cluster, ALongQueueOnManyNodesIsCutInATimeThatDoesNotGrowWithBothTimesEachOther) {
   Cluster all;
   for (std::uint32_t node = 0; node < 4000; ++node) {

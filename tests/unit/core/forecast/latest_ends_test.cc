@@ -1,11 +1,11 @@
 // What is free when, at the latest: the same answer as from sorting all ends for each question, without sorting.
-#include "core/forecast/replay.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <random>
 #include <utility>
+
+#include "core/forecast/replay.h"
 
 namespace pounce::forecast {
 namespace {

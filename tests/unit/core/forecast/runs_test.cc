@@ -1,6 +1,6 @@
-#include "core/forecast/replay.h"
-
 #include <gmock/gmock.h>
+
+#include "core/forecast/replay.h"
 
 namespace pounce::forecast {
 namespace {

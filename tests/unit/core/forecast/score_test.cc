@@ -5,12 +5,14 @@
 namespace pounce::forecast {
 namespace {
 
-Statement said(const std::string& lease, std::int64_t at, std::int64_t start, std::int64_t low, std::int64_t high, std::int64_t came) {
+Statement said(const std::string& lease, std::int64_t at, std::int64_t start, std::int64_t low, std::int64_t high,
+               std::int64_t came) {
   return {lease, at, start, low, high, came};
 }
 
 TEST(Score, CountsErrorWidthAndWhetherTheIntervalHeld) {
-  const Score three = score({said("a", 0, 100, 80, 120, 110), said("b", 0, 100, 80, 120, 150), said("c", 0, 200, 100, 300, 220)});
+  const Score three =
+      score({said("a", 0, 100, 80, 120, 110), said("b", 0, 100, 80, 120, 150), said("c", 0, 200, 100, 300, 220)});
 
   EXPECT_EQ(three.waits, 3u);
   EXPECT_DOUBLE_EQ(three.median_error_s, 20);
@@ -30,7 +32,8 @@ TEST(Score, OfEachWaitTheFirstStatementCounts) {
 }
 
 TEST(Score, TheBestConstantIsChosenAfterwards) {
-  const Score five = score({said("a", 0, 0, 0, 0, 10), said("b", 0, 0, 0, 0, 12), said("c", 0, 0, 0, 0, 14), said("d", 0, 0, 0, 0, 500), said("e", 0, 0, 0, 0, 900)});
+  const Score five = score({said("a", 0, 0, 0, 0, 10), said("b", 0, 0, 0, 0, 12), said("c", 0, 0, 0, 0, 14),
+                            said("d", 0, 0, 0, 0, 500), said("e", 0, 0, 0, 0, 900)});
 
   EXPECT_DOUBLE_EQ(five.best_constant_s, 12);
   EXPECT_DOUBLE_EQ(five.constant_error_s, 2);

@@ -134,10 +134,14 @@ TEST(CoversTest, WhatARequestDoesNotSayMayBeAnything) {
 
 TEST(CoversTest, WhatIsNotKnownOfAnAdoptedJobIsNotTakenForGranted) {
   const Resources plain = wish(1);
-  for (auto change : {+[](Resources& request) { request.gpu_memory_mib = 40'960; }, +[](Resources& request) { request.cuda = 12'000; },
-                      +[](Resources& request) { request.account = "bio"; }, +[](Resources& request) { request.not_nodes = "g1"; },
-                      +[](Resources& request) { request.reservation = "course"; }, +[](Resources& request) { request.slurm = {{"constraint", "nvlink"}}; },
-                      +[](Resources& request) { request.placement = Placement::kSpread; }, +[](Resources& request) { request.nice = 100; }}) {
+  for (auto change :
+       {+[](Resources& request) { request.gpu_memory_mib = 40'960; },
+        +[](Resources& request) { request.cuda = 12'000; }, +[](Resources& request) { request.account = "bio"; },
+        +[](Resources& request) { request.not_nodes = "g1"; },
+        +[](Resources& request) { request.reservation = "course"; },
+        +[](Resources& request) { request.slurm = {{"constraint", "nvlink"}}; },
+        +[](Resources& request) { request.placement = Placement::kSpread; },
+        +[](Resources& request) { request.nice = 100; }}) {
     Resources request = plain;
     change(request);
     EXPECT_FALSE(covers(plain, request));

@@ -64,7 +64,8 @@ TEST_F(EndingTest, AWorkerThatEndsByItselfIsNotCancelled) {
   EXPECT_EQ(count<CancelJob>(), 0u);
 }
 
-// The simulator's seed 692557: the owner was told with the cancel, ran the task's second attempt elsewhere, and then the worker woke up.
+// The simulator's seed 692557: the owner was told with the cancel, ran the task's second attempt elsewhere, and then
+// the worker woke up.
 TEST_F(EndingTest, ATaskThatACutOffWorkerMayHaveReadIsLostOnlyWhenSlurmShowsTheEnd) {
   given_draining();
   demand(0, 1);  // sent before its client heard that the worker was asked to leave

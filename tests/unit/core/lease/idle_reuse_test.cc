@@ -1,4 +1,5 @@
-// Idle leases are kept until somebody waits for what they hold: one that would lose variables at least for its usual time.
+// Idle leases are kept until somebody waits for what they hold: one that would lose variables at least for its usual
+// time.
 #include "unit/core/lease/lease_world.h"
 
 namespace pounce::lease {
@@ -153,7 +154,8 @@ TEST_F(IdleReuseTest, NobodyWaitsAndItStaysToTheEndOfItsTime) {
 
 TEST_F(IdleReuseTest, ALookIsMadeTheMoreSeldomTheLongerItTakes) {
   given_idle_reuse();
-  for (const auto& [took, next] : {std::pair{10ms, 4s}, {80ms, 4s}, {200ms, 10s}, {600ms, 30s}, {900ms, 30s}, {10ms, 4s}}) {
+  for (const auto& [took, next] :
+       {std::pair{10ms, 4s}, {80ms, 4s}, {200ms, 10s}, {600ms, 30s}, {900ms, 30s}, {10ms, 4s}}) {
     wait_for<TakeQueueSnapshot>();
     tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 0});
     const TimePoint begun = now;

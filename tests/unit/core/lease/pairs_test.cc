@@ -1,4 +1,5 @@
-// Every state meets every event: on time, late, twice, and from the wrong worker or job. Nothing aborts, nothing breaks.
+// Every state meets every event: on time, late, twice, and from the wrong worker or job. Nothing aborts, nothing
+// breaks.
 #include "unit/core/lease/lease_world.h"
 
 namespace pounce::lease {
@@ -68,7 +69,8 @@ class PairWorld : public LeaseWorld {
           events.push_back(InterpreterDied{lease(1), WorkerIndex{0}, which, Epoch{epoch},
                                            trouble(ErrorCode::kWorkerCrashed), again});
       }
-      for (const std::uint32_t running : {0u, 1u}) events.push_back(WorkerSeen{lease(1), WorkerIndex{0}, which, running});
+      for (const std::uint32_t running : {0u, 1u})
+        events.push_back(WorkerSeen{lease(1), WorkerIndex{0}, which, running});
       for (const bool cut : {false, true}) events.push_back(WorkerLost{lease(1), WorkerIndex{0}, which, cut});
     }
     for (const std::uint32_t waiting : {0u, 1u})
@@ -77,7 +79,8 @@ class PairWorld : public LeaseWorld {
     events.push_back(DemandChanged{session(1), {}});
     events.push_back(DemandChanged{session(1), {{RequestId{1}, resources("lion", 2), 1, 0, {}}}});
     events.push_back(SessionClosed{session(1)});
-    for (const bool at_once : {false, true}) events.push_back(ReleaseAsked{lease(1), at_once, trouble(ErrorCode::kLeaseEnded)});
+    for (const bool at_once : {false, true})
+      events.push_back(ReleaseAsked{lease(1), at_once, trouble(ErrorCode::kLeaseEnded)});
     return events;
   }
 

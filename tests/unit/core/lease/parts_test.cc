@@ -52,7 +52,8 @@ class PartTest : public ::testing::Test {
   Core core{numbered<InstanceId>(1), Defaults{}, [] { return numbered<LeaseId>(9); }};
 };
 
-// ---- the step ------------------------------------------------------------------------------------------------------------
+// ---- the step
+// ------------------------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, AClockThatGoesBackChangesNothing) {
   core.begin(now - 1h);
@@ -67,7 +68,8 @@ TEST_F(PartTest, OfTheTimesThatAreNotDueTheNearestIsTheDeadline) {
   EXPECT_EQ(core.deadline, now + 1s);
 }
 
-// ---- leases and sessions -------------------------------------------------------------------------------------------------
+// ---- leases and sessions
+// -------------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, AJobIdThatSlurmUsesAgainIsNotOurs) {
   Lease& lease = given(1, LeaseState::kQueued);
@@ -104,10 +106,12 @@ TEST_F(PartTest, ALeaseIsNeededWhileItsSessionIsAwaitedOrItsRequestHasTasks) {
   EXPECT_TRUE(needed(core, lease));
 }
 
-// ---- Slurm's answers -----------------------------------------------------------------------------------------------------
+// ---- Slurm's answers
+// -----------------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, WhetherSlurmAnswersIsNewsOnlyWhenItChanges) {
-  const Cause timeout{.code = CauseCode::kSaid, .said = "timeout"}, refused{.code = CauseCode::kSaid, .said = "refused"};
+  const Cause timeout{.code = CauseCode::kSaid, .said = "timeout"},
+      refused{.code = CauseCode::kSaid, .said = "refused"};
   EXPECT_FALSE(note_reach(core, true, {}));
   EXPECT_TRUE(note_reach(core, false, timeout));
   EXPECT_FALSE(note_reach(core, false, refused));
@@ -166,7 +170,8 @@ TEST_F(PartTest, ADoubtNeedsTwoReconciliationsThatLeaveNone) {
   EXPECT_EQ(core.deadline, TimePoint::max());
 }
 
-// ---- starts, waits, idle times ---------------------------------------------------------------------------------------------
+// ---- starts, waits, idle times
+// ---------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, WhoStandsInLineStartsWhenAsManyStartsAreAnHourOld) {
   core.times.starts_per_hour = 2;
@@ -228,7 +233,10 @@ TEST_F(PartTest, TheLongestIdleLeaseGoesToTheJobThatWaits) {
   first.last_busy -= 1s;
   settle_after(settle_look, 60s);
   const Room gpu{{{"a100", 1}}, 1, 0};
-  const QueueSnapshot look{false, {{{"gpu"}, "", {}, {}, 1, gpu}}, {{*later.job, "g1", gpu}, {*first.job, "g1", gpu}}, {{"g1", {"gpu"}, {}, {}}}};
+  const QueueSnapshot look{false,
+                           {{{"gpu"}, "", {}, {}, 1, gpu}},
+                           {{*later.job, "g1", gpu}, {*first.job, "g1", gpu}},
+                           {{"g1", {"gpu"}, {}, {}}}};
   EXPECT_THAT(wanted_by_others(core, {look}), ElementsAre(&first));
 }
 
@@ -244,13 +252,15 @@ TEST_F(PartTest, TheDaemonIsToldOnceToEndAndAgainAfterASession) {
   EXPECT_THAT(settle_after(settle_daemon, core.times.daemon_idle_exit), SizeIs(1));
 }
 
-// ---- transitions ---------------------------------------------------------------------------------------------------------
+// ---- transitions
+// ---------------------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, IgnoredNewsIsCountedAndToldInTheHistory) {
   Lease& lease = given(1, LeaseState::kEnded);
   EXPECT_FALSE(accept(core, lease, News::kWorkerSeen));
   EXPECT_EQ(core.counters.ignored, 1u);
-  EXPECT_EQ(lease.history.lines().back().why, (Cause{.code = CauseCode::kIgnored, .word = "worker heard", .said = "it has ended"}));
+  EXPECT_EQ(lease.history.lines().back().why,
+            (Cause{.code = CauseCode::kIgnored, .word = "worker heard", .said = "it has ended"}));
 }
 
 TEST_F(PartTest, ATransitionWithoutNewsThatAllowsItIsABreach) {

@@ -17,8 +17,11 @@ Room room(std::map<std::string, std::uint32_t> gpus, std::uint32_t cpus = 1, std
 }
 RoomHeld held(SlurmJobId job, const Room& what, const char* node = "g1") { return {{job, 100, 0}, node, what}; }
 RoomAsked asked(const Room& each) { return {{"gpu"}, "", {}, {}, 1, each}; }
-NodeRoom node(const char* name = "g1", const Room& free = {}) { return {name, {"gpu", "all"}, {"nvlink", "a100"}, free}; }
-QueueSnapshot look(std::vector<RoomAsked> waiting, std::vector<RoomHeld> held_by_us, std::vector<NodeRoom> nodes = {node()}) {
+NodeRoom node(const char* name = "g1", const Room& free = {}) {
+  return {name, {"gpu", "all"}, {"nvlink", "a100"}, free};
+}
+QueueSnapshot look(std::vector<RoomAsked> waiting, std::vector<RoomHeld> held_by_us,
+                   std::vector<NodeRoom> nodes = {node()}) {
   return {false, std::move(waiting), std::move(held_by_us), std::move(nodes)};
 }
 
@@ -38,7 +41,8 @@ class OneLeaseTest : public ::testing::TestWithParam<OneLease> {};
 
 // One lease of one a100, 2 CPUs and 4000 MiB, on a node with 1 CPU and 1000 MiB free.
 TEST_P(OneLeaseTest, HelpsOrNot) {
-  const QueueSnapshot seen = look({GetParam().asked}, {held(kA, room({{"a100", 1}}, 2, 4000))}, {node("g1", room({}, 1, 1000))});
+  const QueueSnapshot seen =
+      look({GetParam().asked}, {held(kA, room({{"a100", 1}}, 2, 4000))}, {node("g1", room({}, 1, 1000))});
   EXPECT_EQ(to_reclaim(seen, {kA}, {}).size(), GetParam().helps ? 1u : 0u);
 }
 
@@ -47,7 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
     EachKind, OneLeaseTest,
     ::testing::Values(
         OneLease{"any GPU", kGpu, true}, OneLease{"its type", asked(room({{"a100", 1}})), true},
-        OneLease{"another type", asked(room({{"h100", 1}})), false}, OneLease{"two GPUs", asked(room({{"", 2}})), false},
+        OneLease{"another type", asked(room({{"h100", 1}})), false},
+        OneLease{"two GPUs", asked(room({{"", 2}})), false},
         OneLease{"two of its type", asked(room({{"a100", 2}})), false},
         OneLease{"what is free already", asked(room({}, 1, 1000)), false},
         OneLease{"CPUs that it holds", asked(room({}, 3, 1000)), true},
@@ -65,7 +70,9 @@ INSTANTIATE_TEST_SUITE_P(
         OneLease{"any node but this", with(kGpu, [](RoomAsked& a) { a.not_nodes = {"g1"}; }), false},
         OneLease{"nothing at all", asked(Room{}), false}));
 
-TEST(ReclaimTest, NobodyWaitsAndNothingGoes) { EXPECT_THAT(to_reclaim(look({}, {held(kA, room({{"a100", 1}}))}), {kA}, {}), IsEmpty()); }
+TEST(ReclaimTest, NobodyWaitsAndNothingGoes) {
+  EXPECT_THAT(to_reclaim(look({}, {held(kA, room({{"a100", 1}}))}), {kA}, {}), IsEmpty());
+}
 
 TEST(ReclaimTest, OneWhoWaitsGetsOneLeaseTheLongestIdle) {
   const QueueSnapshot seen = look({kGpu}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}}))});
@@ -73,29 +80,35 @@ TEST(ReclaimTest, OneWhoWaitsGetsOneLeaseTheLongestIdle) {
 }
 
 TEST(ReclaimTest, EachWhoWaitsGetsOne) {
-  const QueueSnapshot seen = look({kGpu, kGpu}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}})), held(kC, room({{"a100", 1}}))});
+  const QueueSnapshot seen =
+      look({kGpu, kGpu}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}})), held(kC, room({{"a100", 1}}))});
   EXPECT_THAT(to_reclaim(seen, {kA, kB, kC}, {}), ElementsAre(kA, kB));
 }
 
 TEST(ReclaimTest, SeveralOfOneNodeGoForOneWhoAsksForMore) {
-  const QueueSnapshot seen = look({asked(room({{"", 2}}, 2))}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}}))});
+  const QueueSnapshot seen =
+      look({asked(room({{"", 2}}, 2))}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}}))});
   EXPECT_THAT(to_reclaim(seen, {kA, kB}, {}), ElementsAre(kA, kB));
 }
 
 TEST(ReclaimTest, LeasesOnTwoNodesDoNotMakeUpForOne) {
-  const QueueSnapshot seen = look({asked(room({{"", 2}}, 2))}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}}), "g2")}, {node("g1"), node("g2")});
+  const QueueSnapshot seen =
+      look({asked(room({{"", 2}}, 2))}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}}), "g2")},
+           {node("g1"), node("g2")});
   EXPECT_THAT(to_reclaim(seen, {kA, kB}, {}), IsEmpty());
 }
 
 TEST(ReclaimTest, TheNodeWhereFewestHaveToGo) {
-  const QueueSnapshot seen = look({asked(room({{"", 2}}, 2, 0))},
-                              {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}})), held(kC, room({{"a100", 2}}, 2), "g2")},
-                              {node("g1"), node("g2")});
+  const QueueSnapshot seen =
+      look({asked(room({{"", 2}}, 2, 0))},
+           {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}})), held(kC, room({{"a100", 2}}, 2), "g2")},
+           {node("g1"), node("g2")});
   EXPECT_THAT(to_reclaim(seen, {kA, kB, kC}, {}), ElementsAre(kC));
 }
 
 TEST(ReclaimTest, OneWhoCanStartOnAnotherNodeTakesNothing) {
-  const QueueSnapshot seen = look({kGpu}, {held(kA, room({{"a100", 1}}))}, {node("g1"), node("g2", room({{"h100", 1}}, 4))});
+  const QueueSnapshot seen =
+      look({kGpu}, {held(kA, room({{"a100", 1}}))}, {node("g1"), node("g2", room({{"h100", 1}}, 4))});
   EXPECT_THAT(to_reclaim(seen, {kA}, {}), IsEmpty());
 }
 
@@ -112,7 +125,8 @@ TEST(ReclaimTest, OnlyWhatIsShortGoes) {
 TEST(ReclaimTest, OneWhoAsksForSeveralNodesGetsThoseThatCanBeHad) {
   RoomAsked two = kGpu;
   two.nodes = 2;
-  const QueueSnapshot seen = look({two}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}}), "g2")}, {node("g1"), node("g2")});
+  const QueueSnapshot seen =
+      look({two}, {held(kA, room({{"a100", 1}})), held(kB, room({{"a100", 1}}), "g2")}, {node("g1"), node("g2")});
   EXPECT_THAT(to_reclaim(seen, {kA, kB}, {}), ElementsAre(kA, kB));
 }
 
@@ -123,8 +137,10 @@ TEST(ReclaimTest, AJobThatNobodyShowsIsNotGivenBack) {
 
 TEST(FeaturesTest, AreReadAsSlurmWritesThem) {
   const std::vector<std::string> has = {"a", "b"};
-  for (const char* expression : {"", "a", "a&b", "x|a", "[x|a]", "a*2", "a*2&b*1", "(x&a)|b", "a,b"}) EXPECT_TRUE(has_features(expression, has)) << expression;
-  for (const char* expression : {"x", "a&x", "x|y", "[x*2&a]", "ab"}) EXPECT_FALSE(has_features(expression, has)) << expression;
+  for (const char* expression : {"", "a", "a&b", "x|a", "[x|a]", "a*2", "a*2&b*1", "(x&a)|b", "a,b"})
+    EXPECT_TRUE(has_features(expression, has)) << expression;
+  for (const char* expression : {"x", "a&x", "x|y", "[x*2&a]", "ab"})
+    EXPECT_FALSE(has_features(expression, has)) << expression;
 }
 
 }  // namespace

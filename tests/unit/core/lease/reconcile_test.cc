@@ -106,8 +106,8 @@ TEST_F(ReconcileTest, ARestartWithTheJournalAdoptsTheLeaseForItsOwner) {
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
-// It had come back to a lease that was another's by then, and was killed while no pounced was there: its endless task kept the
-// lease for ever. (Seed 7025233)
+// It had come back to a lease that was another's by then, and was killed while no pounced was there: its endless task
+// kept the lease for ever. (Seed 7025233)
 TEST_F(ReconcileTest, AClientOfAWorkerThatOnlyAnEarlierPouncedKnewIsDismissedThereWhenItStaysAway) {
   given_a_worker_with_the_client_of_an_earlier_pounced();
   advance_alive(29s, 1);
@@ -304,7 +304,8 @@ TEST_F(ReconcileTest, AJobThatRunsAgainAfterItsLeaseEndedUnseenIsCancelled) {
   open();
   demand(1);
   tell(Submitted{lease(1), job(8)});
-  reconciled_jobs({view(JobState::kQueued, JobEnd::kNone, job(8)), view(JobState::kRunning, JobEnd::kNone, job(7, 1), 60)});
+  reconciled_jobs(
+      {view(JobState::kQueued, JobEnd::kNone, job(8)), view(JobState::kRunning, JobEnd::kNone, job(7, 1), 60)});
   ASSERT_EQ(count<CancelJob>(), 1u);
   EXPECT_EQ(only<CancelJob>()[0].job, job(7, 1));
 }

@@ -70,7 +70,8 @@ TEST_F(SessionTest, ASilentSessionIsToldTheEndOfALeaseThatIsAnothersByNow) {
   std::size_t told = 0, dismissed = 0;
   for (auto second = 0s; second < 40s; second += 1s) {
     advance(1s);
-    for (const auto& one : only<TellLeaseEnded>()) told += one.session == session(2) && one.request == RequestId{4} ? 1 : 0;
+    for (const auto& one : only<TellLeaseEnded>())
+      told += one.session == session(2) && one.request == RequestId{4} ? 1 : 0;
     for (const auto& one : only<DismissClient>()) dismissed += one.session == session(2) ? 1 : 0;
     beat(1);  // of session 1 and the worker
   }
@@ -171,7 +172,8 @@ TEST_F(SessionTest, WhoHoldsAnUnknownLeaseIsToldOnlyAfterAReconcile) {
   EXPECT_EQ(count<TellLeaseEnded>(), 1u);
 }
 
-// Found by the simulator: Slurm did not answer a new pounced until a stopped kernel was forgotten, which then held the lease for ever.
+// Found by the simulator: Slurm did not answer a new pounced until a stopped kernel was forgotten, which then held the
+// lease for ever.
 TEST_F(SessionTest, WhoFallsSilentBeforeTheFirstReconcileIsToldOfWhatItHeld) {
   tell(JournalRead{});
   tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 0, 0, {lease(9)}}}});

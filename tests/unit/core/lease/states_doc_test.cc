@@ -1,5 +1,5 @@
-// docs/states.md is held to the code: the lease table and the reasons for ignoring. To write it anew after a change: run this
-// test with POUNCE_WRITE_STATES=1 and read the difference. (Its other tables: tests/docs_tables.)
+// docs/states.md is held to the code: the lease table and the reasons for ignoring. To write it anew after a change:
+// run this test with POUNCE_WRITE_STATES=1 and read the difference. (Its other tables: tests/docs_tables.)
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -83,7 +83,8 @@ TEST(StatesDocTest, EachKeyNamesItsUnitAndHasOneMember) {
 TEST(StatesDocTest, EveryMemberOfDefaultsHasAKey) {
   std::size_t times = 0, numbers = 0;
   for (const ConfigKey& key : kConfigKeys) (key.time != nullptr ? times : numbers) += 1;
-  EXPECT_EQ(sizeof(Defaults), times * sizeof(std::chrono::milliseconds) + (numbers + 1) / 2 * 2 * sizeof(std::uint32_t));
+  EXPECT_EQ(sizeof(Defaults),
+            times * sizeof(std::chrono::milliseconds) + (numbers + 1) / 2 * 2 * sizeof(std::uint32_t));
 }
 
 TEST(TableTest, AnswersEveryPairEitherWithStatesOrWithAReason) {

@@ -1,5 +1,5 @@
-// A lease that runs a loop of pounce.steps goes to who waits, but only after that one has waited for long, and the loop has
-// run for long.
+// A lease that runs a loop of pounce.steps goes to who waits, but only after that one has waited for long, and the loop
+// has run for long.
 #include "unit/core/lease/lease_world.h"
 
 namespace pounce::lease {

@@ -72,7 +72,8 @@ TEST_F(SubmitTest, MoreTasksOfOneRequestShareTheLease) {
 TEST_F(SubmitTest, TwoWantsAreTwoJobs) {
   start();
   open();
-  tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 1, 0, {}}, {RequestId{2}, resources("lion", 0), 1, 0, {}}}});
+  tell(
+      DemandChanged{session(1), {{RequestId{1}, one_gpu(), 1, 0, {}}, {RequestId{2}, resources("lion", 0), 1, 0, {}}}});
   EXPECT_EQ(count<SubmitJob>(), 2u);
 }
 

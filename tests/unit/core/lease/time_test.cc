@@ -37,8 +37,7 @@ TEST_F(TimeTest, TheSameEventsGiveTheSameActions) {
     };
     feed(JournalRead{}, 1s);
     feed(ReconcileDone{std::vector<JobView>{}}, 1s);
-    for (int who = 9; who > 0; --who)
-      feed(DemandChanged{session(who), {{RequestId{1}, one_gpu(), 1, 0, {}}}}, 2s);
+    for (int who = 9; who > 0; --who) feed(DemandChanged{session(who), {{RequestId{1}, one_gpu(), 1, 0, {}}}}, 2s);
     feed(TimePassed{}, 100s);
     return kinds;
   };

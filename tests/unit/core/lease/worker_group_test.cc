@@ -39,14 +39,15 @@ class WorkerGroupTest : public LeaseTest {
     }
   }
   void connect(std::uint32_t worker) {
-    tell(WorkerConnected{lease(1), WorkerIndex{worker}, link_of(worker), SlurmJobId{7}, 0, "g1", "GPU " + std::to_string(worker)});
+    tell(WorkerConnected{lease(1), WorkerIndex{worker}, link_of(worker), SlurmJobId{7}, 0, "g1",
+                         "GPU " + std::to_string(worker)});
   }
   void come_up(std::uint32_t worker, std::uint32_t epoch = 1) {
     tell(InterpreterStarted{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}});
   }
   void die(std::uint32_t worker, std::uint32_t epoch = 1, bool restarting = true) {
-    tell(InterpreterDied{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}, trouble(ErrorCode::kWorkerCrashed),
-                         restarting});
+    tell(InterpreterDied{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch},
+                         trouble(ErrorCode::kWorkerCrashed), restarting});
   }
   // Of three workers two come, one gets its interpreter, and the job ends.
   void fail_half_ready(int n) {
@@ -178,7 +179,8 @@ TEST_F(WorkerGroupTest, AWorkerThatIsCutOffKeepsTheLeaseWhenAllOthersDiedTooOfte
   EXPECT_EQ(count<GrantWorker>(), 1u);
 }
 
-// It hung, stayed, and got a task, which was told that its worker had crashed when the last of the others had. (Seed 529864)
+// It hung, stayed, and got a task, which was told that its worker had crashed when the last of the others had. (Seed
+// 529864)
 TEST_F(WorkerGroupTest, AWorkerThatWasSentAwayAndStaysGetsNoTaskAndIsToldAgain) {
   given_three_busy();
   die(0, 1, false);
@@ -190,7 +192,8 @@ TEST_F(WorkerGroupTest, AWorkerThatWasSentAwayAndStaysGetsNoTaskAndIsToldAgain) 
   EXPECT_EQ(count<GrantWorker>(), 2u);
 }
 
-// It hung, and its beats kept the lease of two that never came back: whoever waited for it waited for ever. (Seeds 7029971, 7098644)
+// It hung, and its beats kept the lease of two that never came back: whoever waited for it waited for ever. (Seeds
+// 7029971, 7098644)
 TEST_F(WorkerGroupTest, AWorkerThatWasSentAwayAndStaysDoesNotSpeakForThoseThatAreSilent) {
   given_three_busy();
   die(0, 1, false);

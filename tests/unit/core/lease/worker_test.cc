@@ -283,7 +283,8 @@ TEST_F(WorkerTest, ALostWorkersJobIsLookedUpAtOnce) {
   EXPECT_EQ(state(), LeaseState::kBusy);
 }
 
-// A process that dies is cut off first; Slurm knows a second later how it ended, and its owner must not wait for longer.
+// A process that dies is cut off first; Slurm knows a second later how it ended, and its owner must not wait for
+// longer.
 TEST_F(WorkerTest, WhyACutOffWorkerDiedIsToldHalfASecondAfterSlurmKnowsIt) {
   given_busy();
   polled(view(JobState::kRunning));

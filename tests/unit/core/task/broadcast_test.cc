@@ -1,4 +1,5 @@
-// An object for many workers is sent by each about log2 of their number times, and comes to all whatever becomes of some.
+// An object for many workers is sent by each about log2 of their number times, and comes to all whatever becomes of
+// some.
 #include "core/task/broadcast.h"
 
 #include <bit>
@@ -33,7 +34,9 @@ class BroadcastTest : public testing::Test {
     settled += decisions.settled.size();
     return all;
   }
-  Words wants(int worker, const std::string& machine = {}) { return take(broadcast.wants(object, place(worker), machine)); }
+  Words wants(int worker, const std::string& machine = {}) {
+    return take(broadcast.wants(object, place(worker), machine));
+  }
   Words has(int worker) { return take(broadcast.has(object, place(worker))); }
   Words failed(int worker) { return take(broadcast.failed(object, place(worker))); }
   Words slow(int worker) { return take(broadcast.slow(place(worker))); }
@@ -125,7 +128,9 @@ TEST_P(ManyWorkers, AreServedByEachAboutLog2OfTheirNumberTimes) {
     for (std::size_t i = 1; i <= workers; ++i) wants(static_cast<int>(i));
 
     for (std::size_t turn = 0; !under_way.empty(); ++turn) {
-      const auto& next = order == 0 ? under_way.front() : order == 1 ? under_way.back() : under_way[turn % under_way.size()];
+      const auto& next = order == 0   ? under_way.front()
+                         : order == 1 ? under_way.back()
+                                      : under_way[turn % under_way.size()];
       has(next.to.lease.bytes()[0]);
     }
 

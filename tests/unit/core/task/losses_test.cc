@@ -143,14 +143,16 @@ TEST_F(LossTest, WhatAWorkerThatLeavesHasNotStartedGoesElsewhere) {
 TEST_F(LossTest, WhatAWorkerThatLeavesHasNotStartedEndsWithAJobThatSomebodyCancelled) {
   two_sent();
   leaves(1, {2});
-  EXPECT_THAT(lease_ends(1, ErrorCode::kJobCancelled), ElementsAre("fail t2 job_cancelled", "fail t3 lost", "disconnect w1"));
+  EXPECT_THAT(lease_ends(1, ErrorCode::kJobCancelled),
+              ElementsAre("fail t2 job_cancelled", "fail t3 lost", "disconnect w1"));
 }
 
 TEST_F(LossTest, WhatAWorkerThatLeavesHasNotStartedEndsWithALeaseThatSomebodyReleased) {
   two_sent();
   leaves(1, {2});
   const Error released = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kReleased});
-  EXPECT_THAT(happens(LeaseLost{RequestId{1}, place(1).lease, released}), ElementsAre("fail t2 lease_ended", "fail t3 lost", "disconnect w1"));
+  EXPECT_THAT(happens(LeaseLost{RequestId{1}, place(1).lease, released}),
+              ElementsAre("fail t2 lease_ended", "fail t3 lost", "disconnect w1"));
 }
 
 // It saves its variables, which takes a while: what is sent to it meanwhile would be under way when it has gone.
@@ -314,7 +316,9 @@ TEST_F(LossTest, ADeathOfTheFirstRunIsNotThatOfTheSecondOneWithTheSameEpoch) {
   grant(1, 1, 1);
   grant(1, 1, 2);
   attach(1);
-  EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}, std::vector<TaskId>{}, key(1)}), IsEmpty());
+  EXPECT_THAT(
+      happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}, std::vector<TaskId>{}, key(1)}),
+      IsEmpty());
   EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
 }
 

@@ -191,7 +191,8 @@ TEST_F(TaskTest, ATaskThatWasBeingCancelledWhenItsWorkerDiedIsCancelled) {
 TEST_F(TaskTest, ARefusedRequestFailsWhatWaitsForItAndNothingThatRuns) {
   one_running();
   submit(2);
-  EXPECT_THAT(happens(RequestRefused{RequestId{1}, {ErrorCode::kUnknownClass, "", {}, {}}}), ElementsAre("fail t2 unknown_class"));
+  EXPECT_THAT(happens(RequestRefused{RequestId{1}, {ErrorCode::kUnknownClass, "", {}, {}}}),
+              ElementsAre("fail t2 unknown_class"));
   EXPECT_EQ(machine.state(task(1)), TaskState::kRunning);
 }
 

@@ -1,4 +1,5 @@
-// A day of 200 people with pools on one cluster, hours in a second: the task cores are real, Slurm is a line of jobs here.
+// A day of 200 people with pools on one cluster, hours in a second: the task cores are real, Slurm is a line of jobs
+// here.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -15,8 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kUsers = 200, kGpus = 96;
-constexpr std::uint32_t kMost = 16;   // leases of one pool
-constexpr int kRunningJobs = 8;       // that the class lets one user have
+constexpr std::uint32_t kMost = 16;  // leases of one pool
+constexpr int kRunningJobs = 8;      // that the class lets one user have
 constexpr auto kIdle = 60s;
 
 class Day;
@@ -102,10 +103,13 @@ class Day {
       ++user->running_jobs_;
       most_running = std::max(most_running, user->running_jobs_);
       const Place place{lease, WorkerIndex{0}};
-      at(now + milliseconds(500, 4000), [user, request, place] { user->happened(WorkerGranted{request, place, Epoch{1}, {}}); });
+      at(now + milliseconds(500, 4000),
+         [user, request, place] { user->happened(WorkerGranted{request, place, Epoch{1}, {}}); });
     }
   }
-  std::chrono::milliseconds milliseconds(int from, int to) { return std::chrono::milliseconds(std::uniform_int_distribution(from, to)(random)); }
+  std::chrono::milliseconds milliseconds(int from, int to) {
+    return std::chrono::milliseconds(std::uniform_int_distribution(from, to)(random));
+  }
   LeaseId fresh_lease() { return id<LeaseId>(++ids_); }
   TaskId fresh_task() { return id<TaskId>(++ids_); }
 
@@ -124,7 +128,8 @@ class Day {
   template <class Id>
   static Id id(std::uint64_t number) {
     std::array<std::uint8_t, Id::kBytes> bytes{};
-    for (std::size_t i = 0; i < sizeof(number) && i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(number >> (8 * i));
+    for (std::size_t i = 0; i < sizeof(number) && i < bytes.size(); ++i)
+      bytes[i] = static_cast<std::uint8_t>(number >> (8 * i));
     return Id(bytes);
   }
 
@@ -188,7 +193,8 @@ void User::carry_out(const Action& action) {
   });
 }
 
-// What pounced does: a job for whoever has work and none, withdrawn where there is no work, given back after a minute without.
+// What pounced does: a job for whoever has work and none, withdrawn where there is no work, given back after a minute
+// without.
 void User::demand(const std::vector<Request>& requests) {
   for (const Request& request : requests) {
     const bool demanded = request.waiting + request.running > 0;
@@ -209,7 +215,8 @@ void User::demand(const std::vector<Request>& requests) {
     job->second.idle_since = day_.now;
     day_.at(day_.now + kIdle, [this, id = request.id, lease = job->second.id, since = day_.now] {
       const auto idle = jobs.find(id);
-      if (idle != jobs.end() && idle->second.id == lease && !idle->second.demanded && idle->second.idle_since == since) day_.end(*this, id);
+      if (idle != jobs.end() && idle->second.id == lease && !idle->second.demanded && idle->second.idle_since == since)
+        day_.end(*this, id);
     });
   }
   day_.most_jobs = std::max(day_.most_jobs, jobs.size());
@@ -221,10 +228,13 @@ TEST(PoolDayTest, NoLimitIsExceededNoLeaseIsLeftAndFewAreForNothing) {
   std::uniform_real_distribution<double> hour(0, 24);
   for (const auto& user : day.users)
     for (int burst = 0; burst < 6; ++burst)
-      day.at(day.now + std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::ratio<3600>>(hour(day.random))), [&, user = user.get()] {
-        const int count = 1 + static_cast<int>(std::min(tasks(day.random), 500.0));
-        user->burst(count, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds(day.random), 600.0))));
-      });
+      day.at(day.now + std::chrono::duration_cast<Duration>(
+                           std::chrono::duration<double, std::ratio<3600>>(hour(day.random))),
+             [&, user = user.get()] {
+               const int count = 1 + static_cast<int>(std::min(tasks(day.random), 500.0));
+               user->burst(count, std::chrono::duration_cast<Duration>(
+                                      std::chrono::duration<double>(std::min(seconds(day.random), 600.0))));
+             });
 
   day.live();
 

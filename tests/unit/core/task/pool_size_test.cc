@@ -1,8 +1,7 @@
 // How many leases a pool wants, by the work that waits.
-#include "core/task/pools.h"
-
 #include <gtest/gtest.h>
 
+#include "core/task/pools.h"
 
 namespace pounce::task {
 namespace {
@@ -19,7 +18,8 @@ TEST(PoolSizeTest, ABacklogOfASecondStartsNoSecondLease) { EXPECT_EQ(leases_want
 TEST(PoolSizeTest, ABacklogOfTenMinutesFillsThePool) { EXPECT_EQ(leases_wanted(working(12'000, 50ms)), 16u); }
 
 TEST(PoolSizeTest, EachFurtherLeaseFindsAsMuchWorkAsItsStartTook) {
-  EXPECT_EQ(leases_wanted(working(200, 50ms)), 5u);  // ten seconds of work: two are done when they arrive, and two for each of four
+  EXPECT_EQ(leases_wanted(working(200, 50ms)),
+            5u);  // ten seconds of work: two are done when they arrive, and two for each of four
   EXPECT_EQ(leases_wanted(working(79, 50ms)), 1u);
   EXPECT_EQ(leases_wanted(working(80, 50ms)), 2u);
 }

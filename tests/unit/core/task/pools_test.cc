@@ -1,4 +1,5 @@
-// Pools: one line of tasks, served by as many leases as they are worth. What pounced is told of each, and what a loss costs.
+// Pools: one line of tasks, served by as many leases as they are worth. What pounced is told of each, and what a loss
+// costs.
 #include "unit/core/task/world.h"
 
 namespace pounce::task {
@@ -136,7 +137,8 @@ TEST_F(PoolTest, AWorkerIsFreeThatWouldBeginTheNextTaskAtOnce) {
   EXPECT_EQ(machine.free_workers(resources), 0u);
 }
 
-// What is submitted a second time because it runs for long has to run elsewhere: nothing is said of the first, which is enough.
+// What is submitted a second time because it runs for long has to run elsewhere: nothing is said of the first, which is
+// enough.
 TEST_F(PoolTest, AWorkerThatRunsATaskGetsNoOtherWhereThePoolHasTwo) {
   submit(1);
   serve(1, 1);
@@ -240,7 +242,8 @@ TEST_F(PoolTest, ALimitThatALeaseWaitedForBindsNobodyOnceItIsThere) {
 
 TEST_F(PoolTest, TheLastOneThatIsRefusedFailsWhatWaits) {
   submit(1);
-  EXPECT_THAT(happens(RequestRefused{RequestId{1}, {ErrorCode::kUnsatisfiable, "", {}, {}}}), ElementsAre("fail t1 unsatisfiable"));
+  EXPECT_THAT(happens(RequestRefused{RequestId{1}, {ErrorCode::kUnsatisfiable, "", {}, {}}}),
+              ElementsAre("fail t1 unsatisfiable"));
 }
 
 TEST_F(PoolTest, NewWorkAsksAgainForWhatWasRefused) {
@@ -257,7 +260,8 @@ TEST_F(PoolTest, ATaskThatRunsAgainAfterAllWereRefusedAsksAnew) {
   for (int n = 2; n <= 10; ++n) submit(n);
   serve(1, 1);
   passes(10s);
-  for (std::uint32_t request = 2; request <= 4; ++request) happens(RequestRefused{RequestId{request}, {ErrorCode::kUnsatisfiable, "", {}, {}}});
+  for (std::uint32_t request = 2; request <= 4; ++request)
+    happens(RequestRefused{RequestId{request}, {ErrorCode::kUnsatisfiable, "", {}, {}}});
   lease_ends(1, ErrorCode::kLeaseEnded);
   happens(RequestRefused{RequestId{1}, {ErrorCode::kUnsatisfiable, "", {}, {}}});
   submit(11);

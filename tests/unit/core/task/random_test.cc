@@ -35,39 +35,60 @@ class Walk {
 
   Event event() {
     switch (pick(submitted_ < 200 ? 18 : 17)) {
-      case 0: return CancelRequested{some_task()};
-      case 1: return SessionOpened{};
-      case 2: return pick(2) ? Event(MoreToCome{some_resources(), pick(40) - 20}) : pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
+      case 0:
+        return CancelRequested{some_task()};
+      case 1:
+        return SessionOpened{};
+      case 2:
+        return pick(2)    ? Event(MoreToCome{some_resources(), pick(40) - 20})
+               : pick(20) ? Event(TimePassed{})
+                          : Event(DaemonFailed{error()});
       case 3:
-      case 4: return WorkerGranted{some_request(), some_place(), some_epoch(), some_key()};
+      case 4:
+        return WorkerGranted{some_request(), some_place(), some_epoch(), some_key()};
       case 5:
-        return WorkerDied{some_place(), some_epoch(), error(), pick(2) ? std::nullopt : std::optional(std::vector{some_task()}), some_key()};
-      case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{some_request(), some_place().lease, error()});
-      case 7: return pick(10) ? Event(TimePassed{}) : Event(RequestRefused{some_request(), error()});
+        return WorkerDied{some_place(), some_epoch(), error(),
+                          pick(2) ? std::nullopt : std::optional(std::vector{some_task()}), some_key()};
+      case 6:
+        return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{some_request(), some_place().lease, error()});
+      case 7:
+        return pick(10) ? Event(TimePassed{}) : Event(RequestRefused{some_request(), error()});
       case 8:
-      case 9: return WorkerAttached{some_place(), some_epoch()};
-      case 10: return unreachable_or_silent();
-      case 11: return pick(20) ? Event(TimePassed{}) : Event(WorkerRefusedUs{some_place(), some_epoch(), error()});
+      case 9:
+        return WorkerAttached{some_place(), some_epoch()};
+      case 10:
+        return unreachable_or_silent();
+      case 11:
+        return pick(20) ? Event(TimePassed{}) : Event(WorkerRefusedUs{some_place(), some_epoch(), error()});
       case 12:
         return pick(10) ? Event(TaskStarted{some_place(), some_epoch(), some_task()})
                         : Event(WorkerLeaving{some_place(), some_epoch(), {some_task()}});
-      case 13: return OutcomeArrived{some_place(), some_epoch(), some_task()};
-      case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<RemoteTaskState>(pick(6))};
-      case 15: return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
-      case 16: return TaskMoved{some_task(), some_resources()};
-      default: return new_task();
+      case 13:
+        return OutcomeArrived{some_place(), some_epoch(), some_task()};
+      case 14:
+        return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<RemoteTaskState>(pick(6))};
+      case 15:
+        return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
+      case 16:
+        return TaskMoved{some_task(), some_resources()};
+      default:
+        return new_task();
     }
   }
   Event unreachable_or_silent() {
     switch (pick(3)) {
-      case 0: return WorkerUnreachable{some_place(), some_epoch()};
-      case 1: return WorkerSilent{some_place(), some_epoch()};
-      default: return WorkerSeen{some_place(), some_epoch()};
+      case 0:
+        return WorkerUnreachable{some_place(), some_epoch()};
+      case 1:
+        return WorkerSilent{some_place(), some_epoch()};
+      default:
+        return WorkerSeen{some_place(), some_epoch()};
     }
   }
   Event new_task() {
     const auto only_on = pick(8) ? std::nullopt : std::optional(WorkerIndex{static_cast<std::uint32_t>(pick(2))});
-    return TaskSubmitted{task(static_cast<int>(++submitted_)), some_resources(), static_cast<std::uint32_t>(pick(3)), only_on};
+    return TaskSubmitted{task(static_cast<int>(++submitted_)), some_resources(), static_cast<std::uint32_t>(pick(3)),
+                         only_on};
   }
   Resources some_resources() {
     Resources resources;

@@ -9,7 +9,9 @@ using testing::IsEmpty;
 class RanksTest : public TaskTest {
  protected:
   void SetUp() override { resources.workers = 2; }
-  Words submit_for(int n, std::uint32_t worker) { return happens(TaskSubmitted{task(n), resources, 0, WorkerIndex{worker}}); }
+  Words submit_for(int n, std::uint32_t worker) {
+    return happens(TaskSubmitted{task(n), resources, 0, WorkerIndex{worker}});
+  }
   Words comes(std::uint32_t worker, std::uint32_t epoch = 1) {
     happens(WorkerGranted{RequestId{1}, place(1, worker), Epoch{epoch}});
     return happens(WorkerAttached{place(1, worker), Epoch{epoch}});
@@ -37,7 +39,8 @@ TEST_F(RanksTest, ItWaitsForItsWorkerWhileAnotherIsFree) {
   comes(1);
 
   EXPECT_THAT(submit_for(2, 0), IsEmpty());
-  EXPECT_THAT(happens(OutcomeArrived{place(1, 0), Epoch{1}, task(1)}), ElementsAre("ack t1", "deliver t1", "send t2 w1"));
+  EXPECT_THAT(happens(OutcomeArrived{place(1, 0), Epoch{1}, task(1)}),
+              ElementsAre("ack t1", "deliver t1", "send t2 w1"));
 }
 
 TEST_F(RanksTest, OneThatNeverStartedFollowsItsWorkersNextInterpreter) {

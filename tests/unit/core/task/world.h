@@ -1,5 +1,5 @@
-// A machine, a clock moved by hand, and short words for events: what the task core's tests are written in. Invariants are
-// checked after each event.
+// A machine, a clock moved by hand, and short words for events: what the task core's tests are written in. Invariants
+// are checked after each event.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -45,7 +45,9 @@ inline std::string name(const Place& at) {
 }
 
 struct InWords {
-  std::string operator()(const Connect& a) const { return "connect " + name(a.place) + "." + std::to_string(a.epoch.value); }
+  std::string operator()(const Connect& a) const {
+    return "connect " + name(a.place) + "." + std::to_string(a.epoch.value);
+  }
   std::string operator()(const Disconnect& a) const { return "disconnect " + name(a.place); }
   std::string operator()(const SendTask& a) const {
     return "send " + name(a.task) + " " + name(a.place) + (a.attempt ? " attempt " + std::to_string(a.attempt) : "");
@@ -60,8 +62,12 @@ struct InWords {
   }
   std::string operator()(const Acknowledge& a) const { return "ack " + name(a.task); }
   std::string operator()(const Deliver& a) const { return "deliver " + name(a.task); }
-  std::string operator()(const Fail& a) const { return "fail " + name(a.task) + " " + std::string(wire_name(a.error.code)); }
-  std::string operator()(const TellReach& a) const { return (a.reachable ? "reachable " : "unreachable ") + name(a.place); }
+  std::string operator()(const Fail& a) const {
+    return "fail " + name(a.task) + " " + std::string(wire_name(a.error.code));
+  }
+  std::string operator()(const TellReach& a) const {
+    return (a.reachable ? "reachable " : "unreachable ") + name(a.place);
+  }
   std::string operator()(const SendDemand& a) const {
     std::string words = "demand";
     for (const Request& request : a.requests)
@@ -79,7 +85,8 @@ class TaskTest : public testing::Test {
   Words happens(const Event& event) {
     Words words;
     for (const Action& action : everything(event))
-      if (!std::holds_alternative<SendDemand>(action) && !about_nothing(action)) words.push_back(std::visit(InWords{}, action));
+      if (!std::holds_alternative<SendDemand>(action) && !about_nothing(action))
+        words.push_back(std::visit(InWords{}, action));
     return words;
   }
   static bool about_nothing(const Action& action) {
@@ -109,7 +116,9 @@ class TaskTest : public testing::Test {
   Words dies(int lease, ErrorCode code = ErrorCode::kWorkerCrashed, std::uint32_t epoch = 1) {
     return happens(WorkerDied{place(lease), Epoch{epoch}, {code, "It died.", {}, {}}});
   }
-  Words lease_ends(int lease, ErrorCode code) { return happens(LeaseLost{RequestId{1}, place(lease).lease, {code, "It ended.", {}, {}}}); }
+  Words lease_ends(int lease, ErrorCode code) {
+    return happens(LeaseLost{RequestId{1}, place(lease).lease, {code, "It ended.", {}, {}}});
+  }
   Words leaves(int lease, std::initializer_list<int> started) {
     WorkerLeaving event{place(lease), Epoch{1}};
     for (const int n : started) event.started.push_back(task(n));
@@ -122,7 +131,9 @@ class TaskTest : public testing::Test {
     now += time;
     return happens(TimePassed{});
   }
-  Words answer(int lease, int n, RemoteTaskState known) { return happens(QueryAnswered{place(lease), Epoch{1}, task(n), known}); }
+  Words answer(int lease, int n, RemoteTaskState known) {
+    return happens(QueryAnswered{place(lease), Epoch{1}, task(n), known});
+  }
 
   // A worker with task 1 running on it.
   void one_running(std::uint32_t retries = 0) {
