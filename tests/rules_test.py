@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import import_table
@@ -17,7 +18,7 @@ import pytest
 import slurm_table
 from import_table import Import
 from include_table import Include, includes, trouble
-from text_rules import ALLOWED, OLD_WORDS, is_there, named_files, old_words
+from text_rules import ALLOWED, OLD_WORDS, PRIVATE_WORDS, is_there, named_files, old_words
 from touched_files import ADDITIONS, Addition, pattern_of, touched
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -237,6 +238,28 @@ def test_long_files_are_named_as_advice():
         warnings.warn("long for one purpose: " + "; ".join(long), Advice, stacklevel=1)
 
 
+MOST_SMALL = 0.20  # of the C++ files: a header and source of under 60 lines together belong to their user
+MOST_IN_A_FOLDER = 40
+NOT_CUT_YET = {"python/pounce/_engine": 52}  # until it is cut by feature
+
+
+def product_files() -> list[Path]:
+    return [path.relative_to(ROOT) for path in sources(".cc", ".h", ".py", ".pyi")
+            if path.relative_to(ROOT).parts[0] in ("src", "daemon", "include", "python")]
+
+
+def test_few_files_are_small():
+    code = [path for path in product_files() if path.suffix in (".cc", ".h")]
+    small = [path for path in code if len(text_of(ROOT / path).splitlines()) <= 40]
+    assert len(code) > 300  # the scan saw the tree
+    assert len(small) / len(code) <= MOST_SMALL, f"{len(small)} of {len(code)} have 40 lines or less: {[*map(str, small)]}"
+
+
+def test_no_folder_is_crowded():
+    counts = Counter(str(path.parent) for path in product_files())
+    assert {folder: count for folder, count in counts.items() if count > NOT_CUT_YET.get(folder, MOST_IN_A_FOLDER)} == {}
+
+
 # ---- what an addition touches ------------------------------------------------------------------------------------------
 
 
@@ -350,6 +373,14 @@ def test_an_old_word_is_found_in_prose_and_in_names(line, word):
 @pytest.mark.parametrize("line", ["in the doorway", "a challenge", "shall", "history", "history_of", "desktop"])
 def test_a_word_that_only_looks_like_an_old_one_is_left_alone(line):
     assert old_words(line) == []
+
+
+@pytest.mark.parametrize("word, most", PRIVATE_WORDS.items())
+def test_few_words_hide_what_they_stand_for(word, most):
+    pages = [path.relative_to(ROOT) for path in sources(".md")]
+    found = [f"{path}:{number}: {line.strip()[:80]}" for path in (*product_files(), *pages)
+             for number, line in enumerate(text_of(ROOT / path).splitlines(), 1) for _ in re.findall(word, line)]
+    assert len(found) <= most, "\n".join(found)
 
 
 def test_each_file_that_a_text_names_is_there():

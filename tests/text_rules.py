@@ -50,6 +50,16 @@ def old_words(line: str) -> list[str]:
     return [found[1] for found in _OLD.finditer(re.sub(r"[_-]+", " ", apart).lower())]
 
 
+# Words that hide the role or the value that they stand for (docs/contributing.md), and how many the product and the documents
+# may have: in messages, on the wire, and in public names.
+PRIVATE_WORDS = {
+    r"\basked\b": 150,
+    r"\b[kK]?[dD]eed\b": 0,
+    r"\b[wW]hom?ever\b": 0,
+    r"\b[sSnN](omebody|obody)\b": 60,
+}
+
+
 # A path from the root of the repository, and a bare name of a file of ours.
 _PATH = re.compile(r"(?<![\w/.}>$<*-])(?:daemon|docs|examples|include|packaging|python|src|tests)/[\w./*-]*[\w*]")
 _NAME = re.compile(r"(?<![\w/.}>$<*{-])[\w-]+\.(?:cc|h|py|md|sh)\b(?![./\w(])")

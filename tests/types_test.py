@@ -1,4 +1,4 @@
-"""The Python package says of every value what it is, and follows one style: mypy --strict and ruff find nothing."""
+"""Types and layout: mypy --strict, ruff and clang-format find nothing."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ def test_mypy_finds_a_planted_mistake_and_nothing_else(tmp_path):
 
 def test_ruff_finds_nothing():
     assert findings("ruff", "check", "--no-cache", "python") == "All checks passed!\n"
+
+
+def test_clang_format_changes_no_file():
+    words = ["git", "-c", "safe.directory=*", "ls-files", "*.h", "*.cc"]
+    files = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert len(files) > 500  # the scan saw the tree
+    clang_format = Path(sys.executable).with_name("clang-format")  # of packaging/requirements-demo.txt
+
+    found = subprocess.run([clang_format, "--dry-run", *files], cwd=ROOT, capture_output=True, text=True, check=True).stderr
+
+    assert found == "", "clang-format -i lays these out anew:\n" + found
 
 
 def test_the_stub_of_the_errors_names_each_of_them():

@@ -7,8 +7,6 @@
 #include <optional>
 #include <string_view>
 
-#include "pounce/resources.h"
-
 namespace pounce::slurm {
 namespace {
 
@@ -20,7 +18,8 @@ constexpr TextOption kTexts[] = {
     {"constraint", &job_desc_msg_t::features}, {"prefer", &job_desc_msg_t::prefer},
     {"exclude", &job_desc_msg_t::exc_nodes},   {"nodelist", &job_desc_msg_t::req_nodes},
     {"licenses", &job_desc_msg_t::licenses},   {"reservation", &job_desc_msg_t::reservation},
-    {"mail-user", &job_desc_msg_t::mail_user}, {"wckey", &job_desc_msg_t::wckey}};
+    {"account", &job_desc_msg_t::account},     {"mail-user", &job_desc_msg_t::mail_user},
+    {"wckey", &job_desc_msg_t::wckey}};
 
 struct MailWord {
   std::string_view name;
@@ -84,6 +83,10 @@ Result<void> take_number(const std::string& name, const std::string& value, std:
   return {};
 }
 
+std::string text_of(const std::string& text) { return text; }
+std::string text_of(std::uint32_t number) { return std::to_string(number); }
+std::string text_of(const auto&) { return {}; }  // of no field that names an option
+
 Result<void> take(const std::string& name, std::string& value, job_desc_msg_t& message) {
   for (const TextOption& option : kTexts)
     if (option.name == name) {
@@ -99,6 +102,18 @@ Result<void> take(const std::string& name, std::string& value, job_desc_msg_t& m
 }
 
 }  // namespace
+
+std::map<std::string, std::string> sbatch_options(const Resources& resources) {
+  std::map<std::string, std::string> options = resources.slurm;
+  for_each_field(resources, [&options](const auto& field, const auto& member) {
+    if (field.option.empty()) return;
+    const std::string text = text_of(member);
+    if (text.empty() || text == "0") return;
+    std::string& option = options[std::string(field.option)];
+    option = field.option == "exclude" && !option.empty() ? text + "," + option : text;
+  });
+  return options;
+}
 
 Result<void> apply_sbatch_options(std::map<std::string, std::string>& options, job_desc_msg_t& message) {
   for (auto& [name, value] : options)

@@ -68,10 +68,10 @@ struct Description {
   explicit Description(const JobSpec& spec);
 
   job_desc_msg_t message;
-  std::string script, comment, tres, name, qos, partition, account, reservation, not_nodes, directory, log;
+  std::string script, comment, tres, name, qos, partition, directory, log;
   std::string input = "/dev/null";
   std::map<std::string, std::string> options;
-  Result<void> passed_on;  // the result of applying Slurm's own options
+  Result<void> passed_on;  // the result of applying them
   std::vector<std::string> environment;
   std::vector<char*> environment_pointers;
 };
@@ -83,12 +83,9 @@ Description::Description(const JobSpec& spec)
       name(spec.name),
       qos(qos_of(spec)),
       partition(spec.partition),
-      account(spec.resources.account),
-      reservation(spec.resources.reservation),
-      not_nodes(spec.resources.not_nodes),
       directory(spec.directory),
       log(spec.log_path),
-      options(spec.resources.slurm),
+      options(sbatch_options(spec.resources)),
       environment(settings(spec)) {
   slurm_init_job_desc_msg(&message);
   // Sets both always: without the group a root caller's job would run with root's group (gotchas S6).
@@ -107,10 +104,6 @@ Description::Description(const JobSpec& spec)
   passed_on = apply_sbatch_options(options, message);
   if (!qos.empty()) message.qos = qos.data();
   if (!partition.empty()) message.partition = partition.data();
-  if (!account.empty()) message.account = account.data();
-  if (!reservation.empty()) message.reservation = reservation.data();
-  if (!not_nodes.empty() && message.exc_nodes != nullptr) not_nodes += std::string(",") + message.exc_nodes;
-  if (!not_nodes.empty()) message.exc_nodes = not_nodes.data();
   if (!tres.empty()) message.tres_per_node = tres.data();
   message.min_nodes = message.max_nodes = spec.resources.nodes;
   if (spec.resources.nodes > 1) message.ntasks_per_node = static_cast<std::uint16_t>(spec.resources.workers_of_node());
@@ -124,7 +117,6 @@ Description::Description(const JobSpec& spec)
     message.min_cpus = std::max(spec.resources.workers, static_cast<std::uint32_t>(spec.resources.all_cpus()));
   if (spec.resources.memory_mib > 0) message.pn_min_memory = spec.resources.node_memory_mib();
   if (spec.resources.time.count() > 0) message.time_limit = static_cast<std::uint32_t>(spec.resources.time.count());
-  if (spec.resources.nice > 0) message.nice = NICE_OFFSET + spec.resources.nice;
   message.requeue = 0;
   message.warn_signal = kWarnSignal;
   message.warn_time = kWarnSeconds;

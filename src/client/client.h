@@ -29,8 +29,8 @@ class Client {
   auto with_engine(Act act);
 
   // Blocks until there is news, the task has ended (for other threads may have taken its news), `deadline`, or
-  // interrupted() says so, which is asked after signals and several times a second. Whoever it returned to without an
-  // error takes the news by drain_waited(): until then nobody else is woken for them.
+  // interrupted() says so, which is called after signals and several times a second. A thread to which it returned
+  // without an error takes the news by drain_waited(): until then no other thread is woken for them.
   Result<void> wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted);
   std::vector<News> drain_waited();
   std::vector<News> drain();

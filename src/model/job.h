@@ -1,5 +1,5 @@
-// A batch system's job as pounce sees it, whoever runs it (Slurm or the local launcher), and what is said of one that
-// waits. Values only. Thread: any.
+// A batch system's job as pounce sees it, from Slurm or the local launcher, and why one waits. Values only. Thread:
+// any.
 #pragma once
 
 #include <cstdint>

@@ -128,7 +128,7 @@ struct Serve {
   static constexpr char kType[] = "serve";
   static constexpr About kAbout{
       "K → I, I → K, I → I", "to the worker, without `over`: keys, as in `attached`",
-      "whoever has one of these keys may fetch the object at the bulk port. The worker answers the same when "
+      "a peer with one of these keys may fetch the object at the bulk port. The worker answers the same when "
       "they may come, or that it is over: it does not have the object. From a worker of the same machine: give me the "
       "memory"};
   ObjectId object;

@@ -23,7 +23,7 @@ _here: weakref.WeakValueDictionary[str, RestartableResults] = weakref.WeakValueD
 
 
 def home_of(session: Session) -> str:
-    """The folder of the maps: beside the results of named tasks."""
+    """The folder of the maps: beside the results of tasks with names."""
     if not os.path.isdir(session.results):
         raise errors.NotShared(f"this kernel does not see {session.results}, where pounced keeps what outlives kernels")
     return os.path.join(os.path.dirname(session.results), "maps")

@@ -1,4 +1,4 @@
-"""The log of a named task, read while a worker writes and shortens it (src/worker/common/bounded_log.h)."""
+"""The log of a task with a name, read while a worker writes and shortens it (src/worker/common/bounded_log.h)."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ from .key import key_of, name_of, new_key
 
 _OPTIONS = "Its resources are the cluster's: make another SLURMCluster, or use pounce.Client and its options()."
 _OF_SUBMIT = {
-    "workers": "Calls go to whoever is free; job_extra_directives=['--exclude=node'] leaves nodes out.",
+    "workers": "Calls go to any free worker; job_extra_directives=['--exclude=node'] leaves nodes out.",
     "resources": _OPTIONS,
     "actor": "Return the state and pass it on, or use a %%pounce cell, whose variables stay on the worker.",
     "actors": "Return the state and pass it on, or use a %%pounce cell, whose variables stay on the worker.",
-    "allow_other_workers": "Calls go to whoever is free.",
+    "allow_other_workers": "Calls go to any free worker.",
 }
 _OF_CLIENT = {
     **dict.fromkeys(("n_workers", "threads_per_worker", "processes", "memory_limit"),
@@ -40,13 +40,13 @@ _INSTEAD = {
     **dict.fromkeys(("compute", "persist"),
                     "Write dask.compute(x, scheduler=client.get), or dask.config.set(scheduler=client.get)."),
     **dict.fromkeys(("run", "run_on_scheduler", "register_plugin", "register_worker_callbacks"),
-                    "Calls go to whoever is free, not to each worker: "
+                    "Calls go to any free worker, not to each: "
                     "submit one, or use the site's policy (prologue)."),
     **dict.fromkeys(("upload_file",), "A module beside the notebook travels by itself, and again when it was edited."),
     **dict.fromkeys(("restart", "restart_workers"),
                     "client.cancel(futures) ends what runs; a %%pounce cell has %pounce restart."),
     **dict.fromkeys(("who_has", "has_what", "replicate", "rebalance", "nbytes"),
-                    "Data goes to whoever needs it, once to each worker."),
+                    "Data goes to each worker that needs it, once."),
     **dict.fromkeys(("publish_dataset", "get_dataset", "list_datasets", "unpublish_dataset"),
                     "A pounce task with a name keeps its result: "
                     "pounce.Client().options(name=...).submit(...), attach(name)."),
