@@ -43,7 +43,7 @@ struct PollJobs {  // one RPC; never two under way
   std::vector<JobIdentity> jobs;
   std::vector<SlurmJobId> unheard{};  // no worker of these has come
 };
-// Who waits for what these jobs hold: one RPC, and a second one where a job waits. Never two under way.
+// Which jobs wait for what these hold: one RPC, and a second one where a job waits. Never two under way.
 struct TakeQueueSnapshot {
   std::vector<JobIdentity> jobs;
 };

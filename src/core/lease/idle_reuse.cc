@@ -50,10 +50,9 @@ std::vector<Lease*> reusable_leases(Core& core) {  // the longest idle first
 
 // ---- loops of pounce.steps ----------------------------------------------------------------------------------------
 
-// A busy lease whose task is in such a loop leaves it between two steps, has its variables saved and goes on elsewhere.
-// It is told only when another job has waited for step_yield_after, and never before the loop has run for step_min_run
-// here, so that no task is moved about all the time. The worker, not this core, gives the lease up: its loop may end
-// first.
+// A busy lease leaves such a loop between two steps, has its variables saved, and its task goes on elsewhere. It is
+// told only when another job has waited for step_yield_after, and never before the loop has run for step_min_run here,
+// so that no task moves all the time. The worker, not this core, gives the lease up: its loop may end first.
 
 bool may_be_left(const Core& core, const Lease& lease) {
   return lease.stepping() && lease.stepping_since && lease.job && !lease.yield_told &&

@@ -161,8 +161,6 @@ void on(Core& core, const QueueSnapshotTaken& event) {
   }
 }
 
-// ---- a user wants a lease back ------------------------------------------------------------------------------------
-
 namespace {
 
 void release_now(Core& core, Lease& lease, const Error& why) {
@@ -179,8 +177,6 @@ void release_now(Core& core, Lease& lease, const Error& why) {
 
 // A user wants a lease back. When it is idle: its tasks come first. Now: what waits for it or runs on it ends with the
 // reason given, and nothing new is submitted in its place.
-// When it is idle: its tasks come first. Now: what waits for it or runs on it ends with the reason given, and nothing
-// new is submitted in its place.
 void on(Core& core, const ReleaseAsked& event) {
   Lease* lease = find_lease(core, event.lease);
   if (lease == nullptr) return core.ignore();
