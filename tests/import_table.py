@@ -1,7 +1,7 @@
 """Who may import whom in python/pounce, as data, and what a module breaks of it.
 
-ROOMS is read from the bottom: a module may import those of its own room and of the rooms named behind it, wherever the import
-stands: at the top, inside a function, or for types alone. Inside a room there are no circles. A name that begins with _ is its
+LAYERS is read from the bottom: a module may import those of its own layer and of the layers named behind it, wherever the import
+stands: at the top, inside a function, or for types alone. Inside a layer there are no circles. A name that begins with _ is its
 module's own.
 """
 
@@ -13,28 +13,31 @@ from pathlib import Path
 
 PACKAGE = "python/pounce"
 
-# room: what its modules may import beside each other; a room is a module or a folder of python/pounce
-ROOMS: dict[str, list[str]] = {
+# layer: what its modules may import beside each other; a layer is a module or a folder of python/pounce
+LAYERS: dict[str, list[str]] = {
     "_core": [],
     "errors": ["_core"],
     "_common": ["errors", "_core"],
     "_worker": ["_common", "errors", "_core"],
     "_engine": ["_worker.kernel_calls", "_worker.state.hash_seed", "_common", "errors", "_core"],
-    "lease": ["_engine", "errors", "_core"],
+    "_tables": ["_engine", "_common", "errors", "_core"],
+    "_map": ["_engine", "_common", "errors", "_core"],
+    "_sweep": ["_engine", "_common", "errors", "_core"],
+    "lease": ["_tables.utilisation", "_engine", "errors", "_core"],
     "future": ["lease", "_engine", "_common.ref", "errors", "_core"],
-    "executor": ["future", "_engine", "_common.random_streams", "_common.submitted_functions", "errors"],
-    "sweeps": ["future", "_engine", "errors", "_core"],
+    "executor": ["future", "_map", "_engine", "_common.random_streams", "_common.submitted_functions", "errors"],
+    "sweeps": ["future", "_sweep", "_tables.text_table", "_engine", "errors", "_core"],
     "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_worker.rank_broadcast", "_common.random_streams", "_common.rank", "_common.ref", "errors", "_core"],
-    "calls": ["executor", "sweeps", "gangs", "future", "_engine", "_common.local_modules", "_common.map_store", "_common.random_streams", "errors"],
-    "client": ["_batch.job", "calls", "gangs", "future", "lease", "_engine", "_common.ref", "errors"],
+    "calls": ["executor", "sweeps", "gangs", "future", "_map", "_sweep", "_engine", "_common.local_modules", "_common.map_store", "_common.random_streams", "errors"],
+    "client": ["_batch.job", "calls", "gangs", "future", "lease", "_tables", "_engine", "_common.ref", "errors"],
     "_batch": ["_engine", "_common", "errors", "_core"],
     "_batch.job": [],  # it is copied to where there is no pounce
     "batch_runs": ["_batch", "future", "lease", "errors"],
-    "cell": ["_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_engine", "_worker.cell.parting", "_worker.cell.rank_cell", "_worker.cell.relay_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
+    "cell": ["_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_tables.text_table", "_engine", "_worker.cell.parting", "_worker.cell.rank_cell", "_worker.cell.relay_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
     "run_command": ["client", "calls", "future", "_engine", "_worker.command", "errors"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.reports", "_worker.steps", "_common.rank"],
-    "": ["batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
-    "compat": ["", "calls", "client", "executor", "future", "_worker.nested_joblib", "_engine.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
+    "": ["batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "compat": ["", "calls", "client", "executor", "future", "_worker.nested_joblib", "_tables.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
     "bench": ["", "_engine.daemon", "_worker.state"],
 }
 
@@ -87,22 +90,22 @@ def _base(module: str, node: ast.ImportFrom, is_package: bool) -> str | None:
     return ".".join([*above, *filter(None, [named])])
 
 
-def room_of(module: str) -> str | None:
-    rooms = [room for room in ROOMS if room and (module == room or module.startswith(room + "."))]
-    return max(rooms, key=len) if rooms else "" if module == "" else None
+def layer_of(module: str) -> str | None:
+    layers = [layer for layer in LAYERS if layer and (module == layer or module.startswith(layer + "."))]
+    return max(layers, key=len) if layers else "" if module == "" else None
 
 
 def trouble(found: Import) -> str | None:
     """What the table says against this import; None: nothing."""
-    room = room_of(found.module)
-    if room is None:
-        return f"{found.module}: lies in no room of the table"
+    layer = layer_of(found.module)
+    if layer is None:
+        return f"{found.module}: lies in no layer of the table"
     private = [name for name in found.names if _is_private(name)]
     if private:
         return f"{found.module}:{found.line}: {private[0]} is {found.target}'s own"
-    if room_of(found.target) == room or any(_is_in(found.target, allowed) for allowed in ROOMS[room]):
+    if layer_of(found.target) == layer or any(_is_in(found.target, allowed) for allowed in LAYERS[layer]):
         return None
-    return f"{found.module}:{found.line}: {room or 'pounce'} may import {', '.join(ROOMS[room])}, not {found.target or 'pounce'}"
+    return f"{found.module}:{found.line}: {layer or 'pounce'} may import {', '.join(LAYERS[layer])}, not {found.target or 'pounce'}"
 
 
 def _is_in(module: str, allowed: str) -> bool:

@@ -240,7 +240,6 @@ def test_long_files_are_named_as_advice():
 
 MOST_SMALL = 0.20  # of the C++ files: a header and source of under 60 lines together belong to their user
 MOST_IN_A_FOLDER = 40
-NOT_CUT_YET = {"python/pounce/_engine": 52}  # until it is cut by feature
 
 
 def product_files() -> list[Path]:
@@ -257,7 +256,7 @@ def test_few_files_are_small():
 
 def test_no_folder_is_crowded():
     counts = Counter(str(path.parent) for path in product_files())
-    assert {folder: count for folder, count in counts.items() if count > NOT_CUT_YET.get(folder, MOST_IN_A_FOLDER)} == {}
+    assert {folder: count for folder, count in counts.items() if count > MOST_IN_A_FOLDER} == {}
 
 
 # ---- what an addition touches ------------------------------------------------------------------------------------------

@@ -25,14 +25,14 @@ _HOMES = {
     "File": "_common.file",
     "Ref": "_common.ref",
     "DeviceArray": "_common.device_array",
-    "Queue": "_engine.queue",
+    "Queue": "_tables.queue",
     "Executor": "executor",
     "Choice": "_engine.choices",
     "Wait": "_engine.wait",
     "Eta": "_engine.wait",
     "Lease": "lease",
-    "Class": "_engine.classes",
-    "Classes": "_engine.classes",
+    "Class": "_tables.classes",
+    "Classes": "_tables.classes",
     "classes": "client",
     "Limit": "_engine.wait",
     "Sweep": "sweeps",
@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     from ._common.ref import Ref
     from ._common.sharable_array import empty
     from ._engine.choices import Choice
-    from ._engine.classes import Class, Classes
-    from ._engine.queue import Queue
     from ._engine.wait import Eta, Limit, Wait
+    from ._tables.classes import Class, Classes
+    from ._tables.queue import Queue
     from .batch_runs import BatchRun, batch, export_sbatch
     from .client import Client, classes, gang
     from .errors import *  # noqa: F403

@@ -12,24 +12,24 @@ from ._common.local_modules import Modules
 from ._common.map_store import forget
 from ._common.random_streams import Streams, derived
 from ._engine import detached, seeds
-from ._engine.collections import Completed, Results, gather_async
-from ._engine.collections import gather as _gather
-from ._engine.gang_shape import shape_of
 from ._engine.options import Options, name_of_task
 from ._engine.options import grace as _grace
-from ._engine.restartable_map import RestartableResults, home_of, leave
-from ._engine.samplers import Space, source_of
 from ._engine.session import Session
-from ._engine.speculative_map import SpeculativeResults
 from ._engine.submission import Submitter, name_of
-from ._engine.sweep_plan import Member, Metric, Stop
-from ._engine.sweep_words import check, sign_of
 from ._engine.task import Task
-from ._engine.task_runs import TaskRuns
+from ._map.collections import Completed, Results, gather_async
+from ._map.collections import gather as _gather
+from ._map.restartable_map import RestartableResults, home_of, leave
+from ._map.speculative_map import SpeculativeResults
+from ._map.task_runs import TaskRuns
+from ._sweep.samplers import Space, source_of
+from ._sweep.sweep_plan import Member, Metric, Stop
+from ._sweep.sweep_words import check, sign_of
 from .errors import BadRequest
 from .executor import Executor
 from .future import DetachedFuture, Future, engine_of
 from .gangs import ElasticGang, Gang
+from .gangs.gang_shape import shape_of
 from .sweeps import Sweep
 
 

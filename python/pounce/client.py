@@ -8,12 +8,12 @@ from typing import Any
 from ._batch.job import pounce_here
 from ._common.ref import Ref
 from ._engine import allocation
-from ._engine.classes import Classes, classes_of
 from ._engine.options import Options, grace
 from ._engine.pools import Pool, pools_of
-from ._engine.queue import Queue, Row
 from ._engine.submission import Submitter, prefix_of
-from ._engine.utilisation import Reports, reports_of
+from ._tables.classes import Classes, classes_of
+from ._tables.queue import Queue, Row
+from ._tables.utilisation import Reports, reports_of
 from .calls import View
 from .errors import BadRequest
 from .gangs import Gang

@@ -17,7 +17,7 @@ from ._common.submitted_functions import for_each_item
 from ._engine import seeds
 
 if TYPE_CHECKING:  # workers import this module too
-    from ._engine.collections import Submits
+    from ._map.collections import Submits
     from .future import Future
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._engine.options import Options
-from ._engine.utilisation import Report, reports_of
 from ._engine.wait import Eta, Wait, wait_of
+from ._tables.utilisation import Report, reports_of
 from .errors import BadRequest
 
 if TYPE_CHECKING:

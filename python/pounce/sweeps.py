@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from . import _core, errors
-from ._engine.samplers import Source
 from ._engine.status_line import QUIET_S, output
-from ._engine.sweep_plan import (
+from ._sweep.samplers import Source
+from ._sweep.sweep_plan import (
     MedianRule,
     Member,
     Metric,
@@ -27,7 +27,7 @@ from ._engine.sweep_plan import (
     rows_of,
     value_of,
 )
-from ._engine.text_table import as_html
+from ._tables.text_table import as_html
 from .future import Future, engine_of
 
 Call: TypeAlias = "Callable[[Member], Future]"

@@ -115,7 +115,7 @@ def test_a_try_runs_where_there_is_no_slurm_too(notebook):
 # Its class was "cheetah" on every cluster. Two tries, and the verbs, mean one worker, and Slurm is asked for its classes once.
 def test_a_try_goes_to_the_clusters_own_class_for_short_jobs(notebook):
     notebook.run("""from pounce import _core
-from pounce._engine.classes import classes_of
+from pounce._tables.classes import classes_of
 asked_for = []
 def _classes(client):
     asked_for.append(1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import concurrent.futures
 
 import pytest
-from pounce._engine.chunk_size import CHUNK_MOST, CHUNK_S, next_size
-from pounce._engine.collections import Results
+from pounce._map.chunk_size import CHUNK_MOST, CHUNK_S, next_size
+from pounce._map.collections import Results
 
 
 class Clock:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pounce import _core
-from pounce._engine.classes import Amount, Classes
-from pounce._engine.classes import classes_of as classes_of_answer
+from pounce._tables.classes import Amount, Classes
+from pounce._tables.classes import classes_of as classes_of_answer
 
 LION = _core.ClassUse("lion", preset=True, time_min=1440, jobs_most=4, jobs_used=3, submits_used=5, gpus_used=2)
 PANTHER = _core.ClassUse("panther", time_min=10_080, jobs_most=1, gpus_most=0)

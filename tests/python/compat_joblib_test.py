@@ -12,8 +12,8 @@ from conftest import resources
 pytest.importorskip("sklearn")
 numpy = pytest.importorskip("numpy")
 
-from pounce._engine.classes import Amount, Class, Classes, Gpu  # noqa: E402
 from pounce._engine.options import Options  # noqa: E402
+from pounce._tables.classes import Amount, Class, Classes, Gpu  # noqa: E402
 from pounce.compat.joblib import most_workers  # noqa: E402
 from pounce.compat.sent_once import SentOnce  # noqa: E402  # it is of use with joblib alone
 

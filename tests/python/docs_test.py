@@ -56,7 +56,7 @@ def test_every_docstrings_example_runs(home):
         import doctest, importlib
         client = pounce.Client()
         client.submit(pow, 2, 2).result()
-        for name in ("client", "calls", "executor", "future", "_engine.collections", "_engine.queue", "on_worker", "sweeps",
+        for name in ("client", "calls", "executor", "future", "_map.collections", "_tables.queue", "on_worker", "sweeps",
                      "_common.device_array", "_common.ref",
                      "compat.dask.cluster", "compat.submitit.executor"):
             module = importlib.import_module("pounce." + name)

@@ -15,7 +15,7 @@ import pounce
 import pytest
 from exception_cases import raised
 from pounce._common import exceptions, task_end
-from pounce._engine.collections import run_chunk
+from pounce._map.collections import run_chunk
 
 
 def arrived(error: BaseException) -> BaseException:

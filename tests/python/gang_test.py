@@ -12,14 +12,12 @@ import pytest
 from conftest import made_home
 from pounce import errors, gangs
 from pounce._common.rank import Offer, PeerFailed
-from pounce._engine import gang_plan
 from pounce._engine.gang_numbers import GangNumbers
-from pounce._engine.gang_plan import Failure, Kind
-from pounce._engine.gang_shape import Shape, shape_of
 from pounce._engine.options import Options
 from pounce._worker import interpreter, rank_run
-from pounce.gangs import rank_tasks
-
+from pounce.gangs import gang_plan, rank_tasks
+from pounce.gangs.gang_plan import Failure, Kind
+from pounce.gangs.gang_shape import Shape, shape_of
 
 RUN = Kind("run")
 

@@ -158,7 +158,7 @@ def test_an_item_that_fails_is_raised_in_its_place_and_its_chunk_runs_again_in_t
 
 def test_where_the_worker_does_not_see_the_folder_the_kernel_keeps_the_results(home):
     run = home.run("""
-        from pounce._engine import restartable_map
+        from pounce._map import restartable_map
         def embed(n): return n
         import pathlib
         with pounce.Client() as client:

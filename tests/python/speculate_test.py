@@ -8,10 +8,10 @@ import pounce
 import pytest
 from pounce import _core
 from pounce._common import exceptions, serialize
-from pounce._engine.late_chunks import ENDED_PART, LEAST_S, TIMES_USUAL, LateChunks
-from pounce._engine.speculative_map import ChunkWatch
 from pounce._engine.task import Task
-from pounce._engine.task_runs import TaskRuns
+from pounce._map.late_chunks import ENDED_PART, LEAST_S, TIMES_USUAL, LateChunks
+from pounce._map.speculative_map import ChunkWatch
+from pounce._map.task_runs import TaskRuns
 
 # ---- which chunk is late -------------------------------------------------------------------------------------------------
 

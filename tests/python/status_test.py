@@ -6,8 +6,8 @@ import pytest
 from pounce import _core
 from pounce._engine.options import Options
 from pounce._engine.pools import pool_of
-from pounce._engine.queue import Queue, Row
 from pounce._engine.status_line import StatusLine
+from pounce._tables.queue import Queue, Row
 
 QUEUED = _core.LeaseStatus(state="queued", reason="waiting for a GPU", job=17, class_="cheetah", slurm_reason="Resources")
 STARTING = _core.LeaseStatus(state="starting", job=17, node="g1", devices="gpu:a100:1(IDX:0)", class_="cheetah")

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pounce
 import pytest
 from pounce._engine.options import Options
-from pounce._engine.samplers import Sampler, source_of
-from pounce._engine.sweep_plan import MedianRule, Member, Pace, count_of, members_of, progress, ranked, rows_of, value_of
+from pounce._sweep.samplers import Sampler, source_of
+from pounce._sweep.sweep_plan import MedianRule, Member, Pace, count_of, members_of, progress, ranked, rows_of, value_of
 from pounce.calls import View
 
 # ---- decisions ---------------------------------------------------------------------------------------------------------

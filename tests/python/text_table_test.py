@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pounce._engine.text_table import as_html, as_text, display_width
+from pounce._tables.text_table import as_html, as_text, display_width
 
 
 @pytest.mark.parametrize(("text", "width"), [("", 0), ("plain", 5), ("äöü", 3), ("a\u0308o\u0308u\u0308", 3), ("実験 1", 6)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pounce._engine.utilisation import reports_of
+from pounce._tables.utilisation import reports_of
 
 ASKED = {"job": 44, "class": "lion", "gpus": 1, "gpu_type": "", "cpus": 2, "memory_mib": 4096, "time_min": 60, "workers": 1}
 USED = {"busy_ms": 7042, "idle_ms": 1_500_000, "cpu_ms": 3440, "memory_peak_mib": 321, "suggestion": "asked <much>: ask for 1 GiB"}

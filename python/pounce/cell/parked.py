@@ -14,7 +14,7 @@ from IPython.core.error import UsageError
 
 from .._common.byte_size import size
 from .._common.names_shown import listed, persons
-from .._engine.text_table import as_text
+from .._tables.text_table import as_text
 from .._worker.state import manifest
 from .._worker.state.adoption import adopt
 from .._worker.state.folder import Folder

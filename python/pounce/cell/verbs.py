@@ -10,7 +10,7 @@ from IPython.core.error import UsageError
 
 from .. import _core, errors
 from .._engine.status_line import words_of
-from .._engine.text_table import padded
+from .._tables.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
 from . import batch, explanation, holding, parked

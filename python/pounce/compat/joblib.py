@@ -27,9 +27,9 @@ from .. import Client, Ref
 from .._common import serialize
 from .._common.random_streams import Streams
 from .._engine import seeds
-from .._engine.classes import Classes
 from .._engine.options import Options
 from .._engine.outcome import OF_GENERATORS, carried, note_lines
+from .._tables.classes import Classes
 from .._worker import nested_joblib
 from ..calls import View, asks_of
 from ..errors import BadRequest, NotPicklable

@@ -9,16 +9,16 @@ from typing import Any
 
 from .._common.rank import Offer
 from .._common.ref import Ref
-from .._engine import gang_plan
-from .._engine.elastic_rounds import Members
-from .._engine.gang_shape import Shape
 from .._engine.options import Options
 from .._engine.status_line import output
 from .._engine.submission import Submitter
 from ..errors import BadRequest
 from ..lease import Lease
+from . import gang_plan
 from .arrivals import Arrivals
+from .elastic_rounds import Members
 from .gang import Gang
+from .gang_shape import Shape
 from .rank_tasks import Call, Run
 
 

@@ -13,8 +13,7 @@ from .. import errors
 from .._common.random_streams import derived
 from .._common.rank import Offer, Place
 from .._common.ref import Ref
-from .._engine import gang_plan, seeds
-from .._engine.gang_plan import Kind
+from .._engine import seeds
 from .._engine.options import Options
 from .._engine.session import Session
 from .._engine.submission import Submitter, name_of
@@ -22,7 +21,9 @@ from .._worker import rank_broadcast, rank_run
 from ..errors import BadRequest
 from ..future import Future
 from ..lease import Lease
+from . import gang_plan
 from .broadcasts import Broadcast, Broadcasts, Value, value_of
+from .gang_plan import Kind
 from .rank_tasks import Call, Rank, RankTasks, Run
 
 _ARRIVAL_S = 120.0  # from the arrival of a lease's first worker to that of its last

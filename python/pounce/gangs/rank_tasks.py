@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from .._common.rank import PeerFailed, Place
-from .._engine import gang_plan
-from .._engine.gang_plan import Failure
 from .._engine.options import Options
-from .._engine.rank_output import RankOutput
 from .._engine.session import Session
 from .._engine.submission import Submitter
 from .._engine.task import Task
 from ..future import Future, engine_of
+from . import gang_plan
+from .gang_plan import Failure
+from .rank_output import RankOutput
 
 NOTICE_S = 1.0  # how long the news of a worker's death may take
 GRACE_S = 2.0  # for the other ranks to stop after one has failed: they wait in a collective that cannot end

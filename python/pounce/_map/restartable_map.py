@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 from .. import errors
 from .._common.content_digest import content_digest
 from .._common.map_store import Kept, MapStore, taken
+from .._engine.session import Session
+from .._engine.submission import name_of, not_picklable
 from .collections import NO_DRAWS, Draws, Future, Outcome, Raised, Results, Rows, Submits, run_chunk
-from .session import Session
-from .submission import name_of, not_picklable
 
 # An Outcome, and whether its values are kept.
 KeptOutcome: TypeAlias = "tuple[float, list[Any], BaseException | None, bool]"

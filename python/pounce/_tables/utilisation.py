@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .durations import in_words
+from .._engine.durations import in_words
 from .text_table import as_html, as_text
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from .. import _core, errors
-from .task import Task
+from .._engine.task import Task
 
 
 class Cancels(Protocol):

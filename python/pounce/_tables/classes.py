@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .. import _core
+from .._engine.wait import Eta, eta_of
 from .text_table import as_html, as_text
-from .wait import Eta, eta_of
 
 
 class Amount(NamedTuple):

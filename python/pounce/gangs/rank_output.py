@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from .. import _core
-from .shell import has_page
+from .._engine.shell import has_page
 
 _KEPT = 200  # the newest lines
 _PLAIN = 10  # how many of them are shown where nothing can be folded

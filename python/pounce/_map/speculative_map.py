@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias
 
 from .. import errors
+from .._engine.options import Options
+from .._engine.task import Task
 from .collections import Future, Results, Rows, Submits
 from .late_chunks import LateChunks
-from .options import Options
-from .task import Task
 from .task_runs import TaskRuns
 
 _LOOK_S = 0.1  # between two looks at what runs: spark.speculation.interval

@@ -14,9 +14,9 @@ from .. import errors
 from .._common import task_end
 from .._common.random_streams import Streams, for_each
 from .._common.submitted_functions import for_each_item
-from . import seeds
+from .._engine import seeds
+from .._engine.outcome import OF_ITERATORS, Types, awaitable, carried, of_async_iterators, of_coroutines, result_of
 from .chunk_size import next_size
-from .outcome import OF_ITERATORS, Types, awaitable, carried, of_async_iterators, of_coroutines, result_of
 
 _CHUNKS_AHEAD = 4  # for each worker: one runs, the others are on their way
 

@@ -1,0 +1,1 @@
+"""Maps: how items are grouped into tasks, and how results come back."""

@@ -1,0 +1,1 @@
+"""Sweeps: what a search tries next, and how its members are told."""

@@ -1,0 +1,1 @@
+"""Tables for people: the queue, classes, and how leases were used."""
