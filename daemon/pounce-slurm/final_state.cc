@@ -53,7 +53,7 @@ bool tells_end_of(const slurmdb_job_rec_t& record, const JobView& view) {
   return map_job_state(record.state).state == JobState::kEnded && (submitted == 0 || record.submit == submitted);
 }
 
-void read_end(const slurmdb_job_rec_t& record, JobView& view) {
+void take_end(const slurmdb_job_rec_t& record, JobView& view) {
   view.end = map_job_state(record.state).end;
   view.raw_state = record.state;
   if (const char* word = slurm_job_state_string(record.state)) view.state_name = word;
@@ -146,7 +146,7 @@ std::vector<JobView> looked_up(const std::vector<JobView>& views, Read read, int
 std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs) {
   std::vector<JobView> views;
   for (const JobIdentity& job : jobs) views.push_back(gone_job(job));
-  return looked_up(views, read_end, 1);
+  return looked_up(views, take_end, 1);
 }
 
 void tell_not_started(std::vector<JobView>& views, const std::vector<SlurmJobId>& unheard) {

@@ -25,10 +25,10 @@ namespace pounce::slurm {
 namespace {
 
 // The GPUs that a job holds on all nodes, or that a waiting job requests.
-std::map<std::string, std::uint32_t> gpus_of(const slurm_job_info_t& job) {
+std::map<std::string, std::uint32_t> gpus_held_by(const slurm_job_info_t& job) {
   std::map<std::string, std::uint32_t> gpus;
   for (std::uint32_t node = 0; node < job.gres_detail_cnt; ++node)
-    for (const auto& [type, count] : slurm::gpus_of(text(job.gres_detail_str[node])))
+    for (const auto& [type, count] : gpus_of(text(job.gres_detail_str[node])))
       if (count > 0) gpus[type] += count;
   return gpus.empty() ? gpus_asked(text(job.tres_per_node)) : gpus;
 }
@@ -44,7 +44,7 @@ AllocatedJob held(const slurm_job_info_t& job, JobState state) {
   held.node = text(job.nodes);
   held.running = state != JobState::kQueued;
   held.batch = job.batch_flag != 0;
-  held.gpus = gpus_of(job);
+  held.gpus = gpus_held_by(job);
   held.submit_s = time_or_zero(job.submit_time);
   held.start_s = time_or_zero(job.start_time);
   if (held.running && is_set(job.time_limit)) held.end_s = time_or_zero(job.end_time);

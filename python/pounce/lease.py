@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._engine.session import Session
 
 _REPORT_TIMEOUT_S = 10.0
-_WAITS = ("wanted", "submitting", "queued", "starting")
+_WAITS = ("requested", "submitting", "queued", "starting")
 
 
 class Lease:
@@ -43,7 +43,7 @@ class Lease:
 
     @property
     def state(self) -> str:
-        """A word of docs/states.md: ``"wanted"``, ``"queued"``, ``"starting"``, ``"idle"``, ``"busy"`` …, ``"ended"``.
+        """A word of docs/states.md: ``"requested"``, ``"queued"``, ``"starting"``, ``"idle"`` …, ``"ended"``.
 
         pounced does not report each change between idle and busy; ``Future.running`` is exact.
         """

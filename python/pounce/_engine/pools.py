@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 
-_READY, _WAITING = ("idle", "busy", "draining"), ("wanted", "submitting", "queued")  # docs/states.md
+_READY, _WAITING = ("idle", "busy", "draining"), ("requested", "submitting", "queued")  # docs/states.md
 _REQUESTED = [name.rstrip("_") for name in _core.Resources._fields]
 
 

@@ -52,7 +52,7 @@ class Wait(NamedTuple):
     Attributes
     ----------
     state : str
-        The lease's: ``"wanted"``, ``"submitting"``, ``"queued"``, ``"starting"``; ``"asking"`` before pounced has
+        The lease's: ``"requested"``, ``"submitting"``, ``"queued"``, ``"starting"``; ``"asking"`` before pounced has
         answered.
     reason : str
         In plain words.

@@ -19,7 +19,7 @@ _LOOK_S = 0.5
 _SETTLED_S = 2.0  # by then Slurm has looked at the job: one that still waits does not fit
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _GPU = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(:\d+)?")  # a type may begin with a digit: 3g.20gb
-_HAS_NO_JOB_THAT_RUNS = ("wanted", "submitting", "queued")
+_HAS_NO_JOB_THAT_RUNS = ("requested", "submitting", "queued")
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ struct TellStatus {  // on each change except idle <-> busy
   SlurmJobId job;
   std::string node, devices;
   std::int64_t start_estimate_s = 0, end_time_s = 0;  // unix; 0 = not known
-  TimePoint not_before{};                             // wanted: it is not submitted earlier
+  TimePoint not_before{};                             // requested: it is not submitted earlier
 };
 struct TellWorkerDown {
   SessionId session;

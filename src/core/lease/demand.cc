@@ -1,6 +1,6 @@
 // Which sessions are here, what they want, and which lease serves it. A request has at most one lease, and a demand is
 // the whole truth of its session each time. A lease that no request owns (after a restart of pounced) goes to the
-// request that holds it, else to one that could use it; where there is none a new lease is wanted. A session that is
+// request that holds it, else to one that could use it; where there is none a new lease is requested. A session that is
 // gone gives its leases back.
 #include <algorithm>
 #include <map>

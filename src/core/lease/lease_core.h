@@ -44,7 +44,7 @@ struct LeaseView {
   std::uint32_t waiting = 0;            // tasks not yet sent, by its request's last demand
   bool release_asked = false;
   TimePoint born{}, since{};  // since: in this state
-  TimePoint not_before{};     // wanted: it is not submitted earlier
+  TimePoint not_before{};     // requested: it is not submitted earlier
   std::uint32_t workers_ready = 0;
 };
 

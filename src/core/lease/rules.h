@@ -147,7 +147,7 @@ bool covers(const Resources& have, const Resources& request);
 
 void on(Core& core, const Submitted& event);
 void on(Core& core, const SubmitFailed& event);
-void settle_submission(Core& core, Lease& lease);  // of a wanted lease
+void settle_submission(Core& core, Lease& lease);  // of a requested lease
 
 void fail(Core& core, const Owner& owner, RequestState& record, const Error& error);  // until its demand changes
 void fail(Core& core, const Lease& lease, const Error& error);                        // the request that it serves

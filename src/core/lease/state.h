@@ -43,8 +43,8 @@ enum class LeaseState : std::uint8_t {
 inline constexpr int kLeaseStates = 9;
 
 constexpr std::string_view word(LeaseState state) {
-  constexpr std::string_view kWords[kLeaseStates] = {"wanted", "submitting", "queued", "starting", "idle",
-                                                     "busy",   "draining",   "ending", "ended"};
+  constexpr std::string_view kWords[kLeaseStates] = {"requested", "submitting", "queued", "starting", "idle",
+                                                     "busy",      "draining",   "ending", "ended"};
   return kWords[static_cast<int>(state)];
 }
 

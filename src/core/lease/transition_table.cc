@@ -39,7 +39,7 @@ constexpr Cell kNone = no("nothing was submitted"), kLate = no("late"), kOver = 
 
 // clang-format off
 constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
-    //                        wanted submitt. queued     starting  idle    busy    drain.  ending  ended
+    //                        req.   submitt. queued     starting  idle    busy    drain.  ending  ended
     /* kDemandCame */         {kW,    kS,     kQ,        kT,       kB,     kB,     kD,     kLate,  kOver},
     /* kDemandGone */         {kX,    kS,     kQE,       kT,       kI,     kIB,    kD,     kLate,  kOver},
     /* kOwnerGone */          {kX,    kS,     kE,        kDE,      kDE,    kDE,    kD,     kE,     kOver},
@@ -132,7 +132,7 @@ std::optional<std::string> broken_by_itself(const Core& core, const Lease& lease
   if (lease.owner && lease.end && lease.state != LeaseState::kDraining && !lease.may_run)
     return "ends and still has an owner";
   if (lease.state == LeaseState::kRequested && (!lease.owner || lease.job || lease.journalled))
-    return "is more than wanted";
+    return "is more than requested";
   if (lease.state > LeaseState::kRequested && !lease.journalled && lease.state != LeaseState::kSubmitting)
     return "acts without a line in the journal";
   if (lease.state == LeaseState::kQueued && !lease.job) return "is queued without a job";
