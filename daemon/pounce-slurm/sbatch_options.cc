@@ -69,6 +69,7 @@ Result<void> take_exclusive(const std::string& value, job_desc_msg_t& message) {
 }
 
 // A user may only lower the priority.
+static_assert(NICE_OFFSET + std::uint64_t{kMostNice} < NO_VAL);  // less than NICE_OFFSET is for admins
 Result<void> take_nice(const std::string& value, job_desc_msg_t& message) {
   const auto nice = number(value, 0, kMostNice);
   if (!nice) return bad("nice", value, "a number from 0 to " + std::to_string(kMostNice));

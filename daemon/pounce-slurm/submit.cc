@@ -28,7 +28,6 @@ constexpr std::uint16_t kWarnSignal = SIGUSR2, kWarnSeconds = 60;
 
 // Guaranteed by the bounds of a request (pounce/resources.h): no value below is truncated or has a special meaning.
 static_assert(kMostCpus < NO_VAL16 && kMostTime.count() < NO_VAL && (kMostMemoryMib & MEM_PER_CPU) == 0);
-static_assert(NICE_OFFSET + std::uint64_t{kMostNice} < NO_VAL);  // less than NICE_OFFSET is for admins
 
 std::string quoted(const std::string& word) {
   std::string result = "'";
