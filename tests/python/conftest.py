@@ -132,11 +132,11 @@ def _end(pid: int) -> None:
         return
 
 
-@contextlib.contextmanager
 def resources(**fields) -> Options:
     return Options(_core.Resources(**fields))
 
 
+@contextlib.contextmanager
 def made_home(**config):
     folder = Path(tempfile.mkdtemp(prefix="pounce-home-"))
     made = Home(folder, **config)

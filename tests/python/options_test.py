@@ -25,7 +25,7 @@ def test_gpus(value, gpus, kind):
     [("8GB", 8192), ("8 GiB", 8192), ("8g", 8192), ("300MB", 300), ("1.5G", 1536), ("1T", 2**20), (2**30, 1024), ("512K", 1)],
 )
 def test_memory(value, mib):
-    assert Options().changed(memory=value).memory_mib == mib
+    assert Options().changed(memory=value).resources.memory_mib == mib
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_time_is_rounded_up_to_slurms_minutes(value, minutes):
 
 
 def test_a_class_has_a_name():
-    assert Options().changed(class_="cheetah").class_ == "cheetah"
+    assert Options().changed(class_="cheetah").resources.class_ == "cheetah"
 
 
 @pytest.mark.parametrize(
@@ -105,14 +105,15 @@ def test_the_expression_of_another_system():  # CUDA > 12.0, memory of the GPU >
 
 
 def test_nodes_to_leave_out():
-    assert Options().changed(not_nodes=["g1", "g[3-5]"]).not_nodes == "g1,g[3-5]"
+    assert Options().changed(not_nodes=["g1", "g[3-5]"]).resources.not_nodes == "g1,g[3-5]"
 
 
 def test_leases_apart_or_together_but_not_both():
-    assert (Options().changed(spread=True).placement, Options().changed(pack=True, spread=False).placement) == ("spread", "pack")
-    assert Options().changed(spread=True, pack=False).placement == "spread"
-    assert Options().changed(pack=True).changed(spread=False).placement == "pack"
-    assert Options().changed(pack=True).changed(pack=False).placement == "any"
+    spread, packed = Options().changed(spread=True), Options().changed(pack=True, spread=False)
+    assert (spread.resources.placement, packed.resources.placement) == ("spread", "pack")
+    assert Options().changed(spread=True, pack=False).resources.placement == "spread"
+    assert Options().changed(pack=True).changed(spread=False).resources.placement == "pack"
+    assert Options().changed(pack=True).changed(pack=False).resources.placement == "any"
     with pytest.raises(BadRequest, match="contradict"):
         Options().changed(spread=True, pack=True)
 
