@@ -1,4 +1,4 @@
-"""Who may include whom: the table of docs/architecture.md, as data, and what a line of a file breaks of it.
+"""Who may include whom: the table of docs/internals.md, as data, and what a line of a file breaks of it.
 
 A module is a folder; it may always include itself. FOREIGN names each foreign library's headers and the only places that see
 them: one library per module, so that replacing a library touches one folder.

@@ -35,7 +35,7 @@ struct Call {
   std::int64_t submitted_ns = 0;  // steady clock, when submit() was entered
 };
 
-// Nanoseconds of the parts of one call, each the difference of two stamps (docs/architecture.md, "Life of one
+// Nanoseconds of the parts of one call, each the difference of two stamps (docs/internals.md, "Life of one
 // submit"). The worker's stamps are mapped to our clock by the measured offset; run_ns is on the worker's own clock.
 struct Timings {
   std::int64_t queue_ns = 0;  // until the job ran, and until its worker had room

@@ -14,7 +14,7 @@
 
 namespace pounce::protocol {
 
-// What pounced publishes about itself (docs/architecture.md, "Names and places"), for clients and supervisors that
+// What pounced publishes about itself (docs/internals.md, "Names and places"), for clients and supervisors that
 // look for it after a restart. Everything in it is public.
 
 struct EndpointFile {

@@ -1,4 +1,4 @@
-// The endpoint file: how a live daemon is found (docs/architecture.md). Thread: any.
+// The endpoint file: how a live daemon is found (docs/internals.md). Thread: any.
 #pragma once
 
 #include <optional>

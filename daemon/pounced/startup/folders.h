@@ -41,7 +41,7 @@ std::string fallback_state_folder();
 // Empty: it can be used. Leaves nothing behind.
 std::string why_not_usable(const std::string& folder);
 
-// The instance's two folders (docs/architecture.md): state, in the home, and runtime, for sockets. Both are this user's
+// The instance's two folders (docs/internals.md): state, in the home, and runtime, for sockets. Both are this user's
 // alone (0700); a folder that another user could have planted is refused.
 
 struct Folders {
