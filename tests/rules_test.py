@@ -86,7 +86,8 @@ LOOKS = re.compile(r"""\b(reason|why|basis|against|text)\.(startswith|endswith|r
 
 
 def sentences(path: Path) -> list[str]:
-    code = (line.partition("//")[0] for line in text_of(path).splitlines())
+    text = re.sub(r"POUNCE_CHECK\([^;]*;", "", text_of(path))  # often several lines
+    code = (line.partition("//")[0] for line in text.splitlines())
     return [line.strip() for line in code if SENTENCE.search(line) and not NOT_FOR_USERS.search(line)]
 
 
@@ -313,7 +314,7 @@ STRANGE = [
     r"/work/(?!\.venv)[a-z]",            # a path of one developer's machine
     r"\.\./shared\b",
     r"\bpypi\.org\b|\bfiles\.pythonhosted\b|\bdeb\.debian\.org\b|\bconda\.anaconda\b",
-    r"(libslurm|security-reliability|peers-measured|public-facts)\.md",
+    r"(?<![\w-])(libslurm|security-reliability|peers-measured|public-facts)\.md",
     r"\b(design|style)(\.md)?,? §|\bdesign\.md\b",  # documents that are not of this repository
 ]
 
