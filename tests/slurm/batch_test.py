@@ -118,7 +118,7 @@ def test_a_time_is_what_sbatch_takes_it_for(make_user):
             subprocess.run(["scancel", job], check=True)
             return limit
         def written(time):
-            return Options().changed(time=time).time_min if time != "UNLIMITED" else time
+            return Options().changed(time=time).resources.time_min if time != "UNLIMITED" else time
         for time in {TIMES}:
             report(**{{time: [of_slurm(time), of_slurm(written(time)), _core.time_limit_s(time)]}})
     """)

@@ -39,12 +39,15 @@ _ANY_GPU = {"gpu_memory_mib": 0, "cuda": 0}  # a type, or no GPU at all, replace
 OF_THE_WAIT = frozenset(("nice",))  # resources that mean nothing once there is a worker
 
 
+_DEFAULT = _core.Resources()
+
+
 @dataclass(frozen=True)
 class Options:
     """The resources of one worker, and how many workers. Tasks with equal options can share a lease. 0 and "" mean that
     the class decides."""
 
-    resources: _core.Resources = _core.Resources()
+    resources: _core.Resources = _DEFAULT
     wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting
     name: str = ""  # of one task that outlives its kernel
 
