@@ -19,7 +19,7 @@ from pounce.cell.loaded_modules import LoadedModules
 from pounce.cell.options_line import CellLine
 from pounce.cell.place import Place
 cells = GangCells(get_ipython(), LoadedModules(get_ipython()))
-two = Place(Options(workers=2))
+two = Place(Options().changed(workers=2))
 def ranks(source, *wanted, brings=()):
     return cells.run(CellLine(two, brings=brings), list(wanted), source, 1, {"files": {}, "message": ""})
 """

@@ -30,7 +30,7 @@ def test_a_file_gets_one_line_for_each_change_and_a_summary(capsys):
 
 def test_a_pool_is_shown_as_a_whole(capsys):
     line = StatusLine(waited_s=3)
-    asked = Options().changed(workers="0:16")
+    asked = Options().changed(workers="0:16").resources
     there = [STARTING._replace(state=state, node=node) for state, node in [("idle", "g1"), ("busy", "g1"), ("busy", "g2")]]
 
     line.update("waiting", QUEUED, pool=pool_of([*there, QUEUED, QUEUED], asked))
