@@ -1,271 +1,180 @@
-// The task machine's frame: one event in, actions out; what is known; the life of a worker's window; what must hold
-// after each event.
-
+// The task machine's frame: one event in, actions out; what is known of tasks and workers; what must hold after each
+// event.
 #include "core/task/machine.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "core/task/rules.h"
 
 namespace pounce::task {
+
+Machine::Machine(Settings settings, Nearness nearness) : core_(std::make_unique<Core>(settings, std::move(nearness))) {}
+Machine::Machine(Machine&&) noexcept = default;
+Machine& Machine::operator=(Machine&&) noexcept = default;
+Machine::~Machine() = default;
+
+// ---- one event ----------------------------------------------------------------------------------------------------
+
 namespace {
 
 constexpr std::size_t kUsualActions = 4;  // of an outcome: acknowledged, delivered, and the next task or two
 
+void on(Core& core, const TimePassed&) {
+  tell_reach(core);
+  fence(core);
+}
+
 }  // namespace
 
 std::vector<Action> Machine::handle(const Event& event, TimePoint now) {
-  now_ = now;
-  actions_.clear();
-  actions_.reserve(kUsualActions);
-  std::visit([this](const auto& happened) { on(happened); }, event);
-  if (demand_changed_ || now_ >= replan_due()) plan_pools();
-  if (demand_changed_) plan_demand();
-  if (now_ >= std::min(demand_due_, repeat_demand_at())) tell_demand();
-  return std::exchange(actions_, {});
+  Core& core = *core_;
+  core.now = now;
+  core.actions.clear();
+  core.actions.reserve(kUsualActions);
+  std::visit([&core](const auto& happened) { on(core, happened); }, event);
+  if (core.demand.changed || now >= replan_due(core)) plan_pools(core);
+  if (core.demand.changed) plan_demand(core);
+  if (now >= std::min(core.demand.due, repeat_demand_at(core))) tell_demand(core);
+  return std::exchange(core.actions, {});
 }
 
 TimePoint Machine::next_deadline() const {
-  TimePoint next = std::min({demand_due_, repeat_demand_at(), replan_due()});
-  for (const auto& [place, worker] : workers_) {
-    next = std::min(next, tell_reach_at(worker));
-    if (worker.link != Link::kAttached && !worker.window.empty())
-      next = std::min(next, worker.silent_since + settings_.fenced_after);
-  }
+  const Core& core = *core_;
+  TimePoint next = std::min({core.demand.due, repeat_demand_at(core), replan_due(core)});
+  for (const auto& [place, worker] : core.workers)
+    next = std::min({next, tell_reach_at(core, worker), fenced_at(core, worker)});
   return next;
 }
 
-std::optional<TaskState> Machine::state(TaskId task) const {
-  const auto found = tasks_.find(task);
-  return found == tasks_.end() ? std::nullopt : std::optional(found->second.state);
-}
+// ---- what is known ------------------------------------------------------------------------------------------------
 
-std::optional<RequestId> Machine::request_of(TaskId id) const {
-  const auto found = tasks_.find(id);
-  if (found == tasks_.end()) return std::nullopt;
-  const Task& task = found->second;
-  return task.place ? workers_.at(*task.place).request : request_of(queues_.at(task.queue));
-}
-
-std::optional<RequestId> Machine::request_of(const Resources& resources) const {
-  const Queue* queue = queue_of(resources);
-  return queue == nullptr ? std::nullopt : request_of(*queue);
-}
-
-std::vector<RequestId> Machine::requests_of(TaskId id) const {
-  const auto found = tasks_.find(id);
-  return found == tasks_.end() ? std::vector<RequestId>() : queues_.at(found->second.queue).requests;
-}
-
-const Machine::Queue* Machine::queue_of(const Resources& resources) const {
-  const auto& ids = resources.is_pool() ? pool_ids_ : queue_ids_;
-  const auto found = resources.is_pool() ? ids.find(resources.of_one_lease()) : ids.find(resources);
-  return found == ids.end() ? nullptr : &queues_.at(found->second);
-}
+namespace {
 
 // The request that the queue's tasks wait for first.
-std::optional<RequestId> Machine::request_of(const Queue& queue) const {
+RequestId first_request(const Core& core, const Queue& queue) {
   const auto wanted = std::ranges::find_if(
-      queue.requests, [this](RequestId id) { return requests_.at(id).wanted && requests_.at(id).workers == 0; });
+      queue.requests, [&](RequestId id) { return core.requests.at(id).wanted && core.requests.at(id).workers == 0; });
   return wanted == queue.requests.end() ? queue.requests.front() : *wanted;
 }
 
-bool Machine::needs_daemon() const { return !closed_ && (!tasks_.empty() || !leases_.empty()); }
+}  // namespace
 
-QueueId Machine::queue_for(const Resources& resources) {
-  const QueueId fresh{static_cast<std::uint32_t>(queues_.size() + 1)};
-  const auto [entry, is_new] = resources.is_pool() ? pool_ids_.try_emplace(resources.of_one_lease(), fresh)
-                                                   : queue_ids_.try_emplace(resources, fresh);
-  Queue& queue = queues_[entry->second];
-  // A pool has the size that was submitted last.
-  if (is_new || (resources.is_pool() && queue.resources != resources)) queue.resources = resources;
-  if (is_new) add_request(entry->second);
-  return entry->second;
+std::optional<TaskState> Machine::state(TaskId task) const {
+  const auto found = core_->tasks.find(task);
+  return found == core_->tasks.end() ? std::nullopt : std::optional(found->second.state);
 }
 
-RequestId Machine::add_request(QueueId queue) {
-  const RequestId id{static_cast<std::uint32_t>(requests_.size() + 1)};
-  std::vector<RequestId>& requests = queues_.at(queue).requests;
-  requests_[id] = RequestRecord{.queue = queue, .wanted = requests.empty(), .wanted_since = now_};
-  requests.push_back(id);
-  return id;
+std::optional<RequestId> Machine::request_of(TaskId id) const {
+  const auto found = core_->tasks.find(id);
+  if (found == core_->tasks.end()) return std::nullopt;
+  const Task& task = found->second;
+  return task.place ? core_->workers.at(*task.place).request : first_request(*core_, core_->queues.at(task.queue));
 }
 
-// The end carries the reason that held calls back: calls that come afterwards are made in spite of it.
-void Machine::told_end(RequestId request) {
-  if (const auto known = requests_.find(request); known != requests_.end()) known->second.told_end = true;
+std::optional<RequestId> Machine::request_of(const Resources& resources) const {
+  const Queue* queue = find_queue(*core_, resources);
+  return queue == nullptr ? std::nullopt : std::optional(first_request(*core_, *queue));
 }
 
-Machine::Worker* Machine::worker_at(const Place& place, Epoch epoch) {
-  const auto found = workers_.find(place);
-  return found == workers_.end() || found->second.epoch != epoch ? nullptr : &found->second;
+std::vector<RequestId> Machine::requests_of(TaskId id) const {
+  const auto found = core_->tasks.find(id);
+  return found == core_->tasks.end() ? std::vector<RequestId>() : core_->queues.at(found->second.queue).requests;
 }
 
-// The task, if it is in that interpreter's window. Null: the event is late or not ours.
-Machine::Task* Machine::task_at(const Place& place, Epoch epoch, TaskId id) {
-  const auto found = tasks_.find(id);
-  if (found == tasks_.end() || worker_at(place, epoch) == nullptr) return nullptr;
-  return found->second.place == place ? &found->second : nullptr;
+std::uint32_t Machine::workers_for(const Resources& resources) const {
+  const Queue* queue = find_queue(*core_, resources);
+  if (queue == nullptr) return 0;
+  std::uint32_t count = 0;
+  for (const RequestId id : queue->requests) {
+    const RequestRecord& record = core_->requests.at(id);
+    if (record.wanted || record.workers > 0) count += std::max(record.workers, queue->resources.workers);
+  }
+  return count;
 }
 
-void Machine::add_worker(const Place& place, Worker worker) {
-  ++requests_.at(worker.request).workers;
-  ++queues_.at(worker.queue).workers;
-  workers_[place] = std::move(worker);
-  demand_changed_ = true;
+std::uint32_t Machine::free_workers(const Resources& resources) const {
+  const Queue* queue = find_queue(*core_, resources);
+  return static_cast<std::uint32_t>(std::ranges::count_if(core_->workers, [&](const auto& entry) {
+    const Worker& worker = entry.second;
+    return &core_->queues.at(worker.queue) == queue && worker.link == Link::kAttached && !worker.ending &&
+           worker.window.empty();
+  }));
 }
 
-void Machine::take_from_window(Task& task, TaskId id) {
-  if (!task.place) return;
-  Worker& worker = workers_.at(*task.place);
-  std::erase(worker.window, id);
-  task.place.reset();
-  --requests_.at(worker.request).running;
-  --queues_.at(task.queue).running;
+bool Machine::needs_daemon() const { return !core_->closed && (!core_->tasks.empty() || !core_->leases.empty()); }
+std::uint64_t Machine::late_results() const { return core_->late_results; }
+std::vector<Request> Machine::demand() const { return whole_demand(*core_); }
+
+// ---- what must hold after each event (I4 and I5 as far as one client can see them) --------------------------------
+
+namespace {
+
+void check_queue(const Core& core, QueueId id, const Queue& queue) {
+  for (const auto& [sequence, waits] : queue.waiting) {
+    const auto task = core.tasks.find(waits);
+    POUNCE_CHECK(task != core.tasks.end() && task->second.queue == id, "what waits is a task of this queue");
+    POUNCE_CHECK(task->second.state == TaskState::kWaiting && !task->second.place, "what waits is nowhere");
+    POUNCE_CHECK(!task->second.cancelling && !task->second.only_if_started, "what waits is cancelled at once");
+  }
+  std::uint32_t running = 0;
+  for (const RequestId request : queue.requests) running += core.requests.at(request).running;
+  POUNCE_CHECK(running == queue.running, "a queue's running tasks are those of its requests");
+  const auto wanted =
+      std::ranges::count_if(queue.requests, [&](RequestId request) { return core.requests.at(request).wanted; });
+  POUNCE_CHECK(static_cast<std::uint32_t>(wanted) == queue.wanted, "a queue's wanted requests are counted");
+  const bool in_bounds = !queue.resources.is_pool() || core.demand.changed || wanted <= queue.resources.leases_most;
+  POUNCE_CHECK(in_bounds, "a pool wants no more leases than it may have");
 }
 
-void Machine::wait_again(TaskId id, Task& task) {
-  if (task.only_if_started) return fail(id, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
-  take_from_window(task, id);
-  task.state = TaskState::kWaiting;
-  task.is_queried = false;
-  queues_.at(task.queue).waiting.emplace(task.sequence, id);
-  demand_changed_ = true;
+void check_request(const Core& core, RequestId request, const RequestRecord& record) {
+  std::uint32_t running = 0, workers = 0;
+  for (const auto& [place, worker] : core.workers) {
+    if (worker.request != request) continue;
+    running += static_cast<std::uint32_t>(worker.window.size());
+    ++workers;
+  }
+  POUNCE_CHECK(running == record.running, "a request's running tasks are those in its workers' windows");
+  POUNCE_CHECK(workers == record.workers, "a request's workers are counted");
 }
 
-void Machine::end(TaskId id) {
-  const auto found = tasks_.find(id);
-  POUNCE_CHECK(found != tasks_.end(), "a task ends once");
-  take_from_window(found->second, id);
-  queues_.at(found->second.queue).waiting.erase(found->second.sequence);
-  tasks_.erase(found);
-  demand_changed_ = true;
-}
-
-void Machine::fail(TaskId id, Error error) {
-  end(id);
-  emit(Fail{id, std::move(error)});
-}
-
-void Machine::fail_waiting(QueueId queue, const Error& error) {
-  const auto waiting = queues_.at(queue).waiting;
-  for (const auto& [sequence, id] : waiting) fail(id, error);
-}
-
-// First come, first served: each task goes to the worker with the most room, and among those to the one that has most
-// of its data.
-void Machine::dispatch(QueueId id) {
-  auto& waiting = queues_.at(id).waiting;
-  Place place;
-  for (auto next = waiting.begin(); next != waiting.end();) {
-    const TaskId task = next->second;
-    Worker* worker = freest_worker(id, task, place);
-    if (worker == nullptr && !tasks_.at(task).only_on) return;
-    if (worker == nullptr) {  // its worker is busy, which delays no other task
-      ++next;
-      continue;
-    }
-    next = waiting.erase(next);
-    send(place, *worker, task);
+void check_worker(const Core& core, const Place& place, const Worker& worker) {
+  POUNCE_CHECK(core.leases.contains(place.lease), "a worker is of a lease that is held");
+  POUNCE_CHECK(worker.window.size() <= core.settings.window, "a window is never overfull");
+  for (const TaskId id : worker.window) {
+    const auto task = core.tasks.find(id);
+    POUNCE_CHECK(task != core.tasks.end() && task->second.place == place, "a task is in one window");
+    POUNCE_CHECK(task->second.state != TaskState::kWaiting, "what was sent does not wait");
+    POUNCE_CHECK(task->second.only_on.value_or(place.worker) == place.worker, "a rank's task is at its worker");
   }
 }
 
-void Machine::send(const Place& place, Worker& worker, TaskId id) {
-  Task& task = tasks_.at(id);
-  task.state = TaskState::kSent;
-  task.place = place;
-  if (worker.window.empty()) worker.begun = now_;
-  worker.window.push_back(id);
-  ++queues_.at(task.queue).running;
-  RequestRecord& record = requests_.at(worker.request);
-  record.peak = std::max(record.peak, ++record.running);
-  demand_changed_ = true;
-  emit(SendTask{place, id, task.attempt});
-}
-
-Machine::Worker* Machine::freest_worker(QueueId queue, const TaskId& id, Place& place) {
-  const std::optional<WorkerIndex> only_on = tasks_.at(id).only_on;
-  Worker* best = nullptr;
-  std::uint64_t best_near = 0;
-  for (auto& [at, worker] : workers_) {
-    if (worker.queue != queue || worker.link != Link::kAttached || worker.window.size() >= room(worker)) continue;
-    if (only_on && at.worker != *only_on) continue;
-    if (best != nullptr && best->window.size() < worker.window.size()) continue;
-    const std::uint64_t near = nearness_ ? nearness_(at, id) : 0;
-    if (best != nullptr && best->window.size() == worker.window.size() && near <= best_near) continue;
-    best = &worker;
-    best_near = near;
-    place = at;
+// Work that could run does.
+void check_nothing_waits_for(const Core& core, const Place& place, const Worker& worker) {
+  if (worker.link != Link::kAttached || worker.window.size() >= room(core, worker)) return;
+  for (const auto& [sequence, id] : core.queues.at(worker.queue).waiting) {
+    const auto& only_on = core.tasks.at(id).only_on;
+    POUNCE_CHECK(only_on && *only_on != place.worker, "nothing waits beside a free worker");
   }
-  return best;
 }
 
-std::size_t Machine::room(const Worker& worker) const {
-  if (worker.ending) return 0;
-  const Queue& queue = queues_.at(worker.queue);
-  return queue.workers < 2 && queue.waiting.size() >= settings_.window ? worker.ahead : 1;
-}
-
-// One of its tasks has come back: decides whether the next ones may be sent without waiting for each other.
-void Machine::pace(Worker& worker) {
-  Queue& queue = queues_.at(worker.queue);
-  if (queue.resources.is_pool()) queue.times.add(now_ - worker.begun);
-  worker.ahead = now_ - worker.begun <= settings_.short_task ? std::min(2 * worker.ahead, settings_.window) : 1;
-  worker.begun = now_;
-}
-
-// What must hold after each event (I4 and I5 as far as one client can see them).
+}  // namespace
 
 void Machine::check_invariants() const {
+  const Core& core = *core_;
   std::size_t waiting = 0, sent = 0;
-  for (const auto& [id, queue] : queues_) {
-    for (const auto& [sequence, waits] : queue.waiting) {
-      const auto task = tasks_.find(waits);
-      POUNCE_CHECK(task != tasks_.end() && task->second.queue == id, "what waits is a task of this queue");
-      POUNCE_CHECK(task->second.state == TaskState::kWaiting && !task->second.place, "what waits is nowhere");
-      POUNCE_CHECK(!task->second.cancelling && !task->second.only_if_started, "what waits is cancelled at once");
-    }
-    std::uint32_t running = 0;
-    for (const RequestId request : queue.requests) running += requests_.at(request).running;
-    POUNCE_CHECK(running == queue.running, "a queue's running tasks are those of its requests");
-    const auto wanted =
-        std::ranges::count_if(queue.requests, [this](RequestId request) { return requests_.at(request).wanted; });
-    POUNCE_CHECK(static_cast<std::uint32_t>(wanted) == queue.wanted, "a queue's wanted requests are counted");
-    POUNCE_CHECK(!queue.resources.is_pool() || demand_changed_ || wanted <= queue.resources.leases_most,
-                 "a pool wants no more leases than it may have");
+  for (const auto& [id, queue] : core.queues) {
+    check_queue(core, id, queue);
     waiting += queue.waiting.size();
   }
-  for (const auto& [request, record] : requests_) {
-    std::uint32_t running = 0, workers = 0;
-    for (const auto& [place, worker] : workers_) {
-      if (worker.request != request) continue;
-      running += static_cast<std::uint32_t>(worker.window.size());
-      ++workers;
-    }
-    POUNCE_CHECK(running == record.running, "a request's running tasks are those in its workers' windows");
-    POUNCE_CHECK(workers == record.workers, "a request's workers are counted");
-    sent += running;
+  for (const auto& [request, record] : core.requests) {
+    check_request(core, request, record);
+    sent += record.running;
   }
-  for (const auto& [place, worker] : workers_) {
-    POUNCE_CHECK(leases_.contains(place.lease), "a worker is of a lease that is held");
-    POUNCE_CHECK(worker.window.size() <= settings_.window, "a window is never overfull");
-    for (const TaskId id : worker.window) {
-      const auto task = tasks_.find(id);
-      POUNCE_CHECK(task != tasks_.end() && task->second.place == place, "a task is in one window");
-      POUNCE_CHECK(task->second.state != TaskState::kWaiting, "what was sent does not wait");
-      POUNCE_CHECK(task->second.only_on.value_or(place.worker) == place.worker, "a rank's task is at its worker");
-    }
-  }
-  POUNCE_CHECK(waiting + sent == tasks_.size(), "each task waits or is in a window");
-  // Work that could run does: nothing waits beside a free worker.
-  for (const auto& [place, worker] : workers_) {
-    if (worker.link != Link::kAttached || worker.window.size() >= room(worker)) continue;
-    for (const auto& [sequence, id] : queues_.at(worker.queue).waiting) {
-      const auto& only_on = tasks_.at(id).only_on;
-      POUNCE_CHECK(only_on && *only_on != place.worker, "nothing waits beside a free worker");
-    }
-  }
+  for (const auto& [place, worker] : core.workers) check_worker(core, place, worker);
+  POUNCE_CHECK(waiting + sent == core.tasks.size(), "each task waits or is in a window");
+  for (const auto& [place, worker] : core.workers) check_nothing_waits_for(core, place, worker);
 }
 
 }  // namespace pounce::task
