@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("numpy")
 
 MIB = 2**20
-NEEDED_BY_NOBODY = 2048 * MIB  # so much of that stays (src/client/worker_cache.h)
+NEEDED_BY_NOBODY = 2048 * MIB  # so much of that stays (src/client/worker_objects.h)
 FOR_THE_NEXT = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8  # of memory without content (src/worker/interpreter/worker_host.cc)
 
 

@@ -8,7 +8,7 @@
 namespace pounce::simulator {
 namespace {
 
-constexpr auto kOvertaken = 300ms;  // src/client/engine_news.cc
+constexpr auto kOvertaken = 300ms;  // src/client/daemon_session.cc
 constexpr auto kToldSoon = 2s;      // a task that runs for so long is known to run
 
 // So short that a history sees their ends; `fenced_after` stays longer than the worker's watchdog.

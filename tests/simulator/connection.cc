@@ -4,7 +4,7 @@
 
 namespace pounce::simulator {
 namespace {
-constexpr auto kSilence = 5s;  // src/client/worker_link.cc
+constexpr auto kSilence = 5s;  // src/client/worker_connection.h
 }
 
 void Connection::send(End to, std::function<void()> arrive, Repeat repeat, Millis longest) {

@@ -316,13 +316,13 @@ TEST_F(LaneTest, ItsConnectionsAreGivenBackWhenNothingTookThemForAMinuteAndMadeA
   };
   const auto send = [&](const ObjectId& id, char fill) {
     const Object made{own_buffer(""), {own_buffer(std::string(kLarge, fill))}};
-    link.send_object(id, made);
-    for (const ObjectId& wanted : link.take_wanted()) link.offer(wanted, made);
+    link.objects().send(id, made);
+    for (const ObjectId& wanted : link.objects().take_wanted()) link.objects().offer(wanted, made);
   };
   const auto see = [&](const std::function<bool()>& condition) { see_to([&] { return pump(passed), condition(); }); };
   see([&] { return worker->count<protocol::Attach>() == 1; });
   answer_attach(1);
-  see([&] { return link.attached(); });
+  see([&] { return link.connection().attached(); });
   send(object, 'b');
   see([&] { return worker->count<protocol::Object>() == 1 && lane->streams() == 1; });
   fetch(object);
@@ -331,15 +331,15 @@ TEST_F(LaneTest, ItsConnectionsAreGivenBackWhenNothingTookThemForAMinuteAndMadeA
   pump(61s);
   EXPECT_EQ(lost, 0u) << "the worker has not said yet that it has it";
   worker->say(protocol::Have{object});
-  see([&] { return link.held().confirmed(object); });
+  see([&] { return link.objects().held().confirmed(object); });
   pump(30s);
   EXPECT_EQ(lost, 0u);
   passed = 61s;
 
-  see([&] { return worker->count<protocol::Attach>() == 2 && link.descriptors().bulk < 0; });
+  see([&] { return worker->count<protocol::Attach>() == 2 && link.connection().descriptors().bulk < 0; });
   EXPECT_FALSE(worker->all<protocol::Attach>().back().no_bulk);
   answer_attach(2);
-  see([&] { return link.descriptors().bulk >= 0; });
+  see([&] { return link.connection().descriptors().bulk >= 0; });
   const ObjectId other = random_id<ObjectId>();
   send(other, 'c');
   see([&] { return worker->count<protocol::Object>() == 2; });
@@ -347,7 +347,7 @@ TEST_F(LaneTest, ItsConnectionsAreGivenBackWhenNothingTookThemForAMinuteAndMadeA
   see([&] { return come.size() == 2; });
   EXPECT_EQ(room, std::string(kLarge, 'c'));
   EXPECT_EQ(lost, 0u);
-  EXPECT_TRUE(link.held().contains(object));
+  EXPECT_TRUE(link.objects().held().contains(object));
 }
 
 TEST_F(LaneTest, AResultGoesOnWhereItsLaneWasLost) {

@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "client/calls.h"
-#include "client/engine.h"
+#include "client/daemon_session.h"
 #include "client/objects.h"
-#include "client/worker_cache.h"
 #include "client/worker_link.h"
+#include "client/worker_objects.h"
+#include "client/worker_tasks.h"
 
 namespace pounce::client {
 

@@ -1,6 +1,5 @@
-// Which functions and objects one worker's Python has from this client, as far as we know. What no task needs stays
-// there for a while, up to a budget: calling the function or running the cell again then sends nothing. Thread: the
-// leader token's holder.
+// Which objects one worker's Python has from this client, as far as we know, and how it gets more: a large one over the
+// bulk lane, by us or from another worker, any other behind the messages. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -8,41 +7,20 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "client/objects.h"
+#include "client/worker_connection.h"
 #include "model/ids.h"
 #include "protocol/messages.h"
 
 namespace pounce::client {
 
-class HeldFunctions {
- public:
-  static constexpr std::uint64_t kBudgetBytes = 32ull * 1024 * 1024;
-
-  // `task` needs the function until it has ended. True: the worker does not have it, so it must be sent first.
-  bool needs(const FunctionId& id, std::uint64_t bytes, const TaskId& task);
-  void ended(const TaskId& task);
-  std::uint64_t bytes() const { return bytes_; }
-
-  // The least recently needed functions over the budget that no task needs; they are forgotten here.
-  std::vector<FunctionId> drop_over(std::uint64_t budget);
-  void clear();  // the connection broke: what was sent may not have arrived
-
- private:
-  struct Held {
-    std::uint64_t bytes = 0;
-    std::uint32_t tasks = 0;        // that need it
-    std::uint64_t unneeded_at = 0;  // its place in unneeded_, while no task does
-  };
-  std::unordered_map<FunctionId, Held> functions_;
-  std::unordered_map<TaskId, FunctionId> tasks_;
-  std::map<std::uint64_t, FunctionId> unneeded_;  // in the order in which their last tasks ended
-  std::uint64_t ends_ = 0, bytes_ = 0;
-};
-
-// On a device, where there is little room, an unneeded object does not stay; nor does a result, which no task will
-// name again.
+// What no task needs stays there for a while, up to a budget: running the cell again then sends nothing. On a device,
+// where there is little room, an unneeded object does not stay; nor does a result, which no task will name again.
 
 class HeldObjects {
  public:
@@ -89,6 +67,39 @@ class HeldObjects {
   std::map<std::uint64_t, ObjectId> perhaps_unneeded_;  // confirmed ones, by their last use
   std::set<ObjectId> perhaps_unneeded_at_once_;
   std::uint64_t uses_ = 0, bytes_ = 0;
+};
+
+class WorkerObjects {
+ public:
+  explicit WorkerObjects(WorkerConnection& connection) : connection_(connection) {}
+
+  HeldObjects& held() { return held_; }
+  const HeldObjects& held() const { return held_; }
+  // Whether an object for such a device can be sent there before a task needs it.
+  bool may_have(const std::string& device) const { return has_devices_ || !device.starts_with("cuda"); }
+
+  // False: it is there, or on its way.
+  bool send(const ObjectId& id, const Object& object);
+  // The objects for the bulk lane since the last call. Each waits until its source is decided.
+  std::vector<ObjectId> take_wanted() { return std::exchange(wanted_, {}); }
+  void offer(const ObjectId& id, const Object& object);  // by us
+  // From another worker.
+  void fetch_from(const std::string& source, const std::string& keys, const ObjectId& id, const Object& object);
+
+  // A task's result may stay at the worker as an object. Where it may not, it has to be sent.
+  bool may_keep(const Object& object) const { return connection_.lane().takes(object); }
+  void kept(const ObjectId& id, const Object& object);  // tasks that need it wait until the worker confirms it
+
+  void attached(const protocol::Attached& answer);
+  void arrived(const ObjectId& id);
+  bool refused(const ObjectId& id);  // false: it is there already, or was dropped
+  void lost() { wanted_.clear(); }   // the connection
+
+ private:
+  WorkerConnection& connection_;
+  HeldObjects held_;
+  std::vector<ObjectId> wanted_;
+  bool has_devices_ = false;
 };
 
 }  // namespace pounce::client

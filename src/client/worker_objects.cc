@@ -1,42 +1,8 @@
-#include "client/worker_cache.h"
+#include "client/worker_objects.h"
 
 #include <utility>
 
 namespace pounce::client {
-
-bool HeldFunctions::needs(const FunctionId& id, std::uint64_t bytes, const TaskId& task) {
-  ended(task);  // a task that is sent a second time counts once
-  const auto [found, is_new] = functions_.try_emplace(id, Held{bytes});
-  if (is_new) bytes_ += bytes;
-  if (found->second.tasks++ == 0) unneeded_.erase(found->second.unneeded_at);
-  tasks_.emplace(task, id);
-  return is_new;
-}
-
-void HeldFunctions::ended(const TaskId& task) {
-  const auto found = tasks_.find(task);
-  if (found == tasks_.end()) return;
-  Held& held = functions_.at(found->second);
-  if (--held.tasks == 0) {
-    held.unneeded_at = ++ends_;
-    unneeded_.emplace(held.unneeded_at, found->second);
-  }
-  tasks_.erase(found);
-}
-
-std::vector<FunctionId> HeldFunctions::drop_over(std::uint64_t budget) {
-  std::vector<FunctionId> dropped;
-  while (bytes_ > budget && !unneeded_.empty()) {
-    const FunctionId id = unneeded_.begin()->second;
-    unneeded_.erase(unneeded_.begin());
-    bytes_ -= functions_.at(id).bytes;
-    functions_.erase(id);
-    dropped.push_back(id);
-  }
-  return dropped;
-}
-
-void HeldFunctions::clear() { *this = {}; }
 
 bool HeldObjects::confirmed(const ObjectId& id) const {
   const auto found = objects_.find(id);
@@ -132,6 +98,64 @@ bool HeldObjects::drop(const ObjectId& id, const std::function<bool(const Object
   if (found == objects_.end() || needed(id)) return false;
   bytes_ -= found->second.bytes;
   objects_.erase(found);
+  return true;
+}
+
+// ---- how they get there -----------------------------------------------------------------------------------------
+
+bool WorkerObjects::send(const ObjectId& id, const Object& object) {
+  if (held_.contains(id)) return false;
+  held_.sent(id, object.total_bytes(), !object.device.empty() || object.of_result);
+  const auto reached = held_.take_part(id);
+  if (connection_.lane().takes(object)) {
+    connection_.lane().expect(id);
+    wanted_.push_back(id);
+  } else  // behind earlier objects, so that a task's function and objects arrive in the order of its needs
+    connection_.outbox().post_object(id, object, reached ? &*reached : nullptr);
+  return true;
+}
+
+// The lane may have been lost meanwhile: then its objects are wanted anew.
+void WorkerObjects::offer(const ObjectId& id, const Object& object) {
+  if (!connection_.lane().carries(id)) return;
+  Announcement announcement(id, object);
+  announcement.header.fetched = true;
+  connection_.lane().offer(id, announcement.parts);
+  connection_.send(announcement.header, announcement.inline_payload());
+}
+
+void WorkerObjects::fetch_from(const std::string& source, const std::string& keys, const ObjectId& id,
+                               const Object& object) {
+  if (!connection_.lane().carries(id)) return;
+  Announcement announcement(id, object);
+  announcement.header.fetched = true;
+  announcement.header.source = source;
+  std::vector<Buffer> payload = announcement.inline_payload();
+  payload.push_back(own_buffer(keys));
+  connection_.send(announcement.header, payload);
+}
+
+void WorkerObjects::kept(const ObjectId& id, const Object& object) {
+  held_.sent(id, object.total_bytes(), object.of_result);
+  connection_.lane().expect(id);
+}
+
+void WorkerObjects::attached(const protocol::Attached& answer) {
+  held_.take_stock(answer.reached);
+  has_devices_ = !answer.devices.empty();
+}
+
+void WorkerObjects::arrived(const ObjectId& id) {
+  held_.confirm(id);
+  connection_.lane().arrived(id);
+  connection_.outbox().arrived(id);
+  connection_.flush();
+}
+
+bool WorkerObjects::refused(const ObjectId& id) {
+  if (!held_.refused(id)) return false;
+  connection_.lane().arrived(id);
+  connection_.outbox().refused(id);
   return true;
 }
 
