@@ -7,7 +7,7 @@
 namespace pounce::simulator {
 namespace {
 constexpr auto kNoticedAtOnce = 50ms;  // a dead process closes its connections
-constexpr auto kOnItsWay = 10s;        // src/worker/interpreter/supervisor_messages.cc
+constexpr auto kOnItsWay = 10s;        // src/worker/interpreter/task_runner.cc
 constexpr std::uint32_t kSaves = 300'000, kLeavesMore = 300'000, kCannotSave = 300'000;  // per million
 }  // namespace
 
@@ -67,20 +67,21 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
   if (ending_) return perform(exec::AnswerStates{session, {task->task}, {RemoteTaskState::kEnding}});
   exec::TaskArrived arrived = *task;
   if (bug_ == Bug::kRunsAgain && acknowledged_.contains(task->task)) ++arrived.attempt;
-  arriving_attempt_ = task->attempt;
+  arrived.payload = std::make_shared<std::uint32_t>(task->attempt);
+  arrived_.insert(task->task);
   tell_core(arrived);
 }
 
 bool Interpreter::gives_up(const exec::StatesRequested& asked) const {
-  return asked.no_others && std::ranges::any_of(attempts_, [&](const auto& entry) {
-           return world_.ledger.task(entry.first).session == asked.session &&
-                  core_.state_of(entry.first) != RemoteTaskState::kUnknown &&
-                  std::ranges::find(asked.tasks, entry.first) == asked.tasks.end();
+  return asked.no_others && std::ranges::any_of(arrived_, [&](const TaskId& task) {
+           return world_.ledger.task(task).session == asked.session &&
+                  core_.state_of(task) != RemoteTaskState::kUnknown &&
+                  std::ranges::find(asked.tasks, task) == asked.tasks.end();
          });
 }
 
 bool Interpreter::has_tasks_of(const SessionId& session) const {
-  for (const auto& [task, attempt] : attempts_)
+  for (const TaskId& task : arrived_)
     if (world_.ledger.task(task).session == session && core_.state_of(task) != RemoteTaskState::kUnknown) return true;
   return false;
 }
@@ -150,7 +151,8 @@ void Interpreter::perform(const exec::StartTask& action) {
   const TaskRecord& task = world_.ledger.task(action.task);
   page_.insert(action.task);
   note("starts task ", number_of(action.task), ", nature ", static_cast<int>(task.nature));
-  world_.complain(world_.ledger.started(action.task, number_, attempts_[action.task], world_.time.now()));
+  const std::uint32_t attempt = *static_cast<const std::uint32_t*>(action.payload.get());  // see hear()
+  world_.complain(world_.ledger.started(action.task, number_, attempt, world_.time.now()));
   run_ = static_cast<std::uint32_t>(task.runs.size() - 1);
   later(5ms, [id = action.task, session = action.session](Interpreter& self) {
     if (self.core_.running() == id) self.perform(exec::TellStarted{session, id});

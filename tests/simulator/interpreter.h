@@ -52,7 +52,6 @@ class Interpreter {
 
   bool gives_up(const exec::StatesRequested& asked) const;  // what its client no longer counts on
   void tell_core(const exec::Event& event);
-  void perform(const exec::KeepTask& action) { attempts_[action.task] = arriving_attempt_; }
   void perform(const exec::StartTask& action);
   void perform(const exec::TellStarted& action);
   void perform(const exec::InterruptTask& action);
@@ -87,9 +86,7 @@ class Interpreter {
   exec::ExecCore core_;
   std::map<SessionId, Seat> seats_;
   std::map<TaskId, Outcome> outcomes_;
-  std::uint32_t arriving_attempt_ = 0;
-  std::map<TaskId, std::uint32_t> attempts_;  // that were accepted last
-  std::set<TaskId> page_, acknowledged_;
+  std::set<TaskId> arrived_, page_, acknowledged_;
   std::optional<std::uint32_t> run_;
   bool ending_ = false, saving_ = false, left_ = false, owing_ = false;
   NamespaceState state_ = NamespaceState::kSaved;

@@ -78,8 +78,8 @@ void ExecCore::accept(const TaskArrived& event, Actions& actions) {
     actions.push_back(FailTask{event.session, event.task, Failure::kInputsMissing});
     return;
   }
+  record.payload = event.payload;
   queue_.push_back(event.task);
-  actions.push_back(KeepTask{event.task});
   start_next(actions);
 }
 
@@ -102,7 +102,7 @@ void ExecCore::start_next(Actions& actions) {
   Record& record = tasks_.at(*running_);
   record.state = RemoteTaskState::kRunning;
   record.ran = true;
-  actions.push_back(StartTask{record.session, *running_});
+  actions.push_back(StartTask{record.session, *running_, std::move(record.payload)});
 }
 
 void ExecCore::on(const RunEnded& event, Actions& actions) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <variant>
@@ -20,13 +21,18 @@
 namespace pounce::exec {
 
 // What can happen to a worker's tasks. The engine (src/worker/interpreter) makes these from messages and from what the
-// main thread does. Payloads stay in the engine, keyed by task id: the core sees names only. Values. Thread: any.
+// main thread does. Values. Thread: any.
+
+// What a task brought, by a handle of the engine's. The core keeps it while the task waits and gives it back with
+// StartTask. It never looks into it.
+using PayloadHandle = std::shared_ptr<void>;
 
 struct TaskArrived {
   SessionId session;
   TaskId task;
   std::uint32_t attempt = 0;
   bool inputs_here = true;  // its function and all its objects are whole on this worker
+  PayloadHandle payload{};
 };
 struct RunnerReady {};  // the main thread waits for work
 struct RunnerAway {};   // it does something of its own now: what arrives is queued
@@ -61,12 +67,10 @@ using Event = std::variant<TaskArrived, RunnerReady, RunnerAway, RunEnded, Outco
 
 enum class Failure : std::uint8_t { kCancelled, kInputsMissing };
 
-struct KeepTask {  // a new task: its payload is needed until StartTask or FailTask
-  TaskId task;
-};
 struct StartTask {  // give it to the main thread
   SessionId session;
   TaskId task;
+  PayloadHandle payload;
 };
 struct TellStarted {  // a repeated task that runs already: its sender may have missed Started
   SessionId session;
@@ -92,15 +96,15 @@ struct AnswerStates {
   std::vector<TaskId> tasks;
   std::vector<RemoteTaskState> states;
 };
-struct ForgetTask {  // its payload and outcome are no longer needed
+struct ForgetTask {  // its outcome is no longer needed
   TaskId task;
 };
 struct TellActivity {  // queued and running tasks, after a change
   std::uint32_t running = 0;
 };
 
-using Action = std::variant<KeepTask, StartTask, TellStarted, InterruptTask, GiveUp, FailTask, SendOutcome,
-                            AnswerStates, ForgetTask, TellActivity>;
+using Action = std::variant<StartTask, TellStarted, InterruptTask, GiveUp, FailTask, SendOutcome, AnswerStates,
+                            ForgetTask, TellActivity>;
 
 class ExecCore {
  public:
@@ -135,6 +139,7 @@ class ExecCore {
     bool ran = false;  // it was started
     bool cancel_asked = false;
     TimePoint stop_by = TimePoint::max();  // cancelled while it ran
+    PayloadHandle payload{};               // until it starts
   };
   struct Memory {
     SessionId session;

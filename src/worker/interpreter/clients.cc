@@ -13,6 +13,9 @@ using transport::Frame;
 using transport::Message;
 using transport::Sent;
 
+constexpr std::size_t kOutcomesTogether = 16;
+constexpr std::chrono::microseconds kGatherFor{250};  // for short tasks that follow each other
+
 std::size_t size_of(const Message& message) {
   std::size_t size = 0;
   for (const Frame& frame : message) size += frame.size();
@@ -122,6 +125,27 @@ std::optional<TimePoint> Clients::last_seen() const {
 
 bool Clients::anyone_connected() const {
   return std::any_of(seats_.begin(), seats_.end(), [](const auto& entry) { return entry.second.attached; });
+}
+
+void Clients::flush() {
+  blocked_ = false;
+  flushed_at_ = Clock::now();
+  for (auto& [session, seat] : seats_) {
+    if (seat.outbox.empty()) continue;
+    const Outbox::Flushed flushed = seat.outbox.flush(sockets_, seat.route, blocks_);
+    blocked_ |= flushed == Outbox::Flushed::kBlocked && !sockets_.polled_for_room(seat.route);
+    more_ |= flushed == Outbox::Flushed::kMore;
+  }
+  sockets_.flush();
+}
+
+void Clients::gather(const ClientSeat* seat) {
+  const bool waits = seat != nullptr && seat->outbox.packs() && seat->outbox.waiting() < kOutcomesTogether &&
+                     Clock::now() < flushed_at_ + kGatherFor;
+  if (waits)
+    more_ = true;
+  else
+    flush();
 }
 
 }  // namespace pounce::worker

@@ -62,10 +62,21 @@ struct ClientSeat {
   Outbox outbox;
   std::deque<ObjectId> come_whole{};  // the last objects that came whole; a lost connection may have lost their Have
   std::map<TaskId, protocol::Reached> reached{};  // outcomes that the client has in part
+
+  void refuse(Error error) { outbox.post(protocol::Refused{std::move(error)}); }
+  void refuse(ErrorCode code, std::string why) { refuse(Error{code, std::move(why), {}, {}}); }
+};
+
+struct DataMessage {  // one message of an admitted, attached client
+  SessionId session;
+  ClientSeat& seat;
+  transport::Message& frames;
 };
 
 class Clients {
  public:
+  Clients(DataSockets& sockets, memory::BlockPool& blocks) : sockets_(sockets), blocks_(blocks) {}
+
   void admit(const SessionId& session, const PublicKey& key);
   void dismiss(const SessionId& session);
   bool admits(const PublicKey& key) const { return keys_.contains(key); }
@@ -80,9 +91,22 @@ class Clients {
   std::optional<TimePoint> last_seen() const;
   bool anyone_connected() const;
 
+  bool passes_memory(const ClientSeat& seat) const { return sockets_.passes_memory(seat.route); }
+  void flush();  // every outbox
+  // Over the network leaves an outcome to the next turn, so that outcomes of tasks that end within microseconds go as
+  // one message; else flushes. If the next task takes longer, the stand-by thread sends them; it looks at once.
+  void gather(const ClientSeat* seat);
+  bool more() const { return more_; }    // an outbox has more to send, or outcomes gather: the next turn does not sleep
+  void forget_more() { more_ = false; }  // that turn is under way
+  bool blocked() const { return blocked_; }  // an outbox could not be emptied
+
  private:
+  DataSockets& sockets_;
+  memory::BlockPool& blocks_;
   std::map<SessionId, ClientSeat> seats_;
   std::map<PublicKey, SessionId> keys_;
+  bool more_ = false, blocked_ = false;
+  TimePoint flushed_at_{};
 };
 
 }  // namespace pounce::worker

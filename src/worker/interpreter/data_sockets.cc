@@ -1,15 +1,57 @@
 #include "worker/interpreter/data_sockets.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "base/network.h"
+#include "identity/proof.h"
 #include "memory/cgroup.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::worker {
+namespace {
 
-void DataSockets::open(std::unique_ptr<transport::RouterSocket> network,
-                       std::unique_ptr<transport::LocalServer> local) {
-  network_ = std::move(network);
-  local_ = std::move(local);
+using namespace std::chrono_literals;
+
+constexpr char kZapDomain[] = "data";
+constexpr int kHighWaterMark = 128;         // messages, of 1 MB each when bulk: 128 MB on their way
+constexpr std::size_t kMostNewcomers = 64;  // connections that may hold a descriptor before they have authenticated
+constexpr rlim_t kCrowd = 1024;             // connections that libzmq may accept before they are cut
+
+// Raises the limit of descriptors by what untrusted peers at our port may take, so that the task has as many as the
+// site allows.
+void leave_room_for_untrusted_peers() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = std::min(files.rlim_max, files.rlim_cur + kCrowd);
+  ::setrlimit(RLIMIT_NOFILE, &files);  // the limit is never lowered; a failure changes nothing
+}
+
+}  // namespace
+
+DataSockets::DataSockets() : keys_(identity::make_key_pair()) {}
+
+Result<std::string> DataSockets::bind(const Where& where, std::function<bool(const PublicKey&)> admits) {
+  const auto address = where.interface.empty() ? address_facing(where.facing) : address_of_interface(where.interface);
+  if (!address) return failure(address.error());
+  leave_room_for_untrusted_peers();
+  context_.admit(kZapDomain,
+                 [admits = std::move(admits)](const transport::ZapQuestion& question) { return admits(question.key); });
+  transport::ServerOptions options;
+  options.zap_domain = kZapDomain;
+  options.max_frame_bytes = protocol::kDataFrameBytes;
+  options.high_water_mark = kHighWaterMark;
+  options.heartbeat = 2s;
+  options.heartbeat_timeout = 10s;
+  options.most_newcomers = kMostNewcomers;
+  const std::string endpoint = "tcp://" + *address + ":" + (where.ports.empty() ? "*" : where.ports);
+  auto socket = transport::RouterSocket::bind(context_, keys_, options, {endpoint});
+  if (!socket) return failure(std::move(socket.error()));
+  network_ = std::move(*socket);
+  local_ = transport::LocalServer::listen(keys_.public_key, protocol::kDataFrameBytes);
+  return endpoint;
 }
 
 std::optional<transport::Received> DataSockets::receive() {
@@ -46,6 +88,7 @@ void DataSockets::add_to(transport::PollSet& polled) {
   polled.add_socket(network_->handle());
   connections_ = polled.add_socket(network_->monitor_handle());
   if (local_) local_->add_to(polled);
+  polled.add_socket(context_.zap_handle());
 }
 
 void DataSockets::admit_waiting(const transport::PollSet& polled) {

@@ -1,19 +1,17 @@
-// A task on its way to the main thread, and what comes back from it: values that the binding turns into Python, and the
-// results that stay here as objects.
+// A task on its way to the main thread, and what comes back from it: values that the binding turns into Python.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "memory/block_pool.h"
+#include "base/clock.h"
 #include "model/ids.h"
 #include "model/task.h"
 #include "pounce/error.h"
@@ -48,6 +46,11 @@ class Bytes {
 using SharedBytes = std::shared_ptr<const Bytes>;
 inline SharedBytes own_bytes(std::string bytes) { return std::make_shared<const Bytes>(std::move(bytes)); }
 
+// As messages and jobs name a time. The client corrects it by the offset of the clocks.
+inline std::int64_t to_ns(TimePoint time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
 // Thread: moved from the leader token's holder to the main thread and back.
 
 struct Job {
@@ -74,37 +77,6 @@ struct JobResult {
 struct KeptOutcome {
   std::int64_t received_ns = 0;
   JobResult result;
-};
-
-// Results that stay here as objects when their clients have them, for calls that take them: what the function returned
-// is copied into memory of the store's, some at a time so that the copying thread stays responsive. Thread: the leader
-// token's holder.
-
-class KeptResults {
- public:
-  void keep(const SessionId& session, const ObjectId& object, JobResult result);
-  bool empty() const { return waiting_.empty(); }
-  void drop_all(const SessionId& session);
-
-  struct News {
-    SessionId session;
-    ObjectId object;
-    std::optional<ObjectOffer> made;  // nullopt: there is no memory for it
-  };
-  std::optional<News> step(memory::BlockPool& blocks);  // copies for some milliseconds
-
- private:
-  struct Waiting {
-    SessionId session;
-    ObjectId object;
-    JobResult result;
-    bool pickle_follows = false;
-    std::vector<SharedBytes> parts{};
-    std::optional<memory::Packing> packing{};
-  };
-  static ObjectOffer offer_of(const Waiting& one);
-
-  std::deque<Waiting> waiting_;
 };
 
 }  // namespace pounce::worker

@@ -1,178 +1,104 @@
 #include "worker/interpreter/worker_engine.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
+#include <chrono>
+#include <utility>
+#include <variant>
 
-#include "base/network.h"
-#include "identity/proof.h"
+#include "base/overloaded.h"
+#include "protocol/codec.h"
 #include "protocol/message_limits.h"
-#include "worker/common/bounded_log.h"
+#include "transport/frame.h"
 
 namespace pounce::worker {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char kZapDomain[] = "data";
-constexpr int kHighWaterMark = 128;         // messages, of 1 MB each when bulk: 128 MB on their way
-constexpr std::size_t kMostNewcomers = 64;  // connections that may hold a descriptor before they have authenticated
-constexpr rlim_t kCrowd = 1024;             // connections that libzmq may accept before they are cut
-constexpr std::size_t kTurnMessages = 64;   // so that a thread that wants the leader token does not wait long
+constexpr std::size_t kTurnMessages = 64;  // so that a thread that wants the leader token does not wait long
 constexpr std::size_t kTurnBytes = 8 * 1024 * 1024;
-constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;  // beyond it printing waits for the reader, as on a terminal
-constexpr std::size_t kOutcomesTogether = 16;
-constexpr auto kGatherFor = 250us;  // for short tasks that follow each other
-constexpr auto kRetry = 2ms;        // when ZeroMQ's queue to a client is full
-constexpr auto kLongSleep = 1h;     // when there is nothing to do: a limit that no clock arithmetic overflows
-constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // least and most time between reports to the supervisor
-
-std::string working_directory() {
-  const std::unique_ptr<char, decltype(&std::free)> path(::get_current_dir_name(), std::free);
-  return path ? path.get() : "";
-}
-
-// Raises the limit of descriptors by what untrusted peers at our port may take, so that the task has as many as the
-// site allows.
-void leave_room_for_untrusted_peers() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = std::min(files.rlim_max, files.rlim_cur + kCrowd);
-  ::setrlimit(RLIMIT_NOFILE, &files);  // the limit is never lowered; a failure changes nothing
-}
+constexpr auto kRetry = 2ms;     // when ZeroMQ's queue to a client is full
+constexpr auto kLongSleep = 1h;  // when there is nothing to do: a limit that no clock arithmetic overflows
 
 }  // namespace
-
-std::int64_t to_ns(TimePoint time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
-}
 
 Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
   auto page = RunPage::map(setup.run_page.get());
   if (!page) return failure(std::move(page.error()));
   page->clear();
+  const DataSockets::Where where{setup.facing, setup.interface, setup.ports};
   std::unique_ptr<WorkerEngine> engine(new WorkerEngine(std::move(setup), std::move(*page)));
-  if (auto bound = engine->bind(); !bound) return failure(std::move(bound.error()));
+  if (auto bound = engine->bind(where); !bound) return failure(std::move(bound.error()));
   engine->supervisor_.send(protocol::Ready{engine->endpoint(), transport::to_z85(engine->key())});
   return engine;
 }
 
-// The descriptors move out of the setup into their owners; plain values remain.
 WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
-    : setup_{{},
-             {},
-             {},
-             {},
-             setup.log_fd,
-             setup.facing,
-             setup.node,
-             setup.devices,
-             setup.python,
-             std::move(setup.interrupt),
-             std::move(setup.nudge),
-             setup.interface,
-             setup.ports,
-             setup.keep_bytes,
-             {},
-             {}},
-      keys_(identity::make_key_pair()),
-      supervisor_(std::move(setup.supervisor)),
-      pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout", page.words()),
-             OutputPipe(std::move(setup.errors), setup.log_fd, "stderr", page.words())},
-      page_(std::move(page)),
-      host_(host_name()),
-      directory_(working_directory()),
-      store_(setup.keep_bytes, std::move(setup.room_for)),
-      devices_(std::make_shared<device::Devices>(setup.package_folders)) {}
+    : supervisor_(std::move(setup.supervisor)),
+      objects_(clients_, setup.keep_bytes, std::move(setup.room_for), setup.package_folders),
+      clients_(sockets_, objects_.blocks()),
+      output_(clients_, {OutputPipe(std::move(setup.output), setup.log_fd, "stdout", page.words()),
+                         OutputPipe(std::move(setup.errors), setup.log_fd, "stderr", page.words())}),
+      tasks_(MainThreadTask(std::move(page), std::move(setup.interrupt), std::move(setup.nudge)), setup.node, clients_,
+             objects_, output_, supervisor_),
+      attach_handler_({setup.node, setup.devices, setup.python}, sockets_, clients_, objects_, tasks_, supervisor_) {}
 
 WorkerEngine::~WorkerEngine() = default;
 
-Result<void> WorkerEngine::bind() {
-  const auto address =
-      setup_.interface.empty() ? address_facing(setup_.facing) : address_of_interface(setup_.interface);
-  if (!address) return failure(address.error());
-  leave_room_for_untrusted_peers();
-  context_.admit(kZapDomain, [this](const transport::ZapQuestion& question) {
-    if (!clients_.admits(question.key)) read_supervisor();  // its Admit may be waiting there
-    return clients_.admits(question.key);
+Result<void> WorkerEngine::bind(const DataSockets::Where& where) {
+  auto bound = sockets_.bind(where, [this](const PublicKey& key) {
+    if (!clients_.admits(key)) read_supervisor();  // its Admit may be waiting there
+    return clients_.admits(key);
   });
-  transport::ServerOptions options;
-  options.zap_domain = kZapDomain;
-  options.max_frame_bytes = protocol::kDataFrameBytes;
-  options.high_water_mark = kHighWaterMark;
-  options.heartbeat = 2s;
-  options.heartbeat_timeout = 10s;
-  options.most_newcomers = kMostNewcomers;
-  const std::string where = "tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports);
-  auto socket = transport::RouterSocket::bind(context_, keys_, options, {where});
-  if (!socket) return failure(std::move(socket.error()));
-  lanes_.listen_at(where);
-  sockets_.open(std::move(*socket), transport::LocalServer::listen(keys_.public_key, protocol::kDataFrameBytes));
+  if (!bound) return failure(std::move(bound.error()));
+  objects_.lanes().listen_at(std::move(*bound));
   return {};
 }
 
 void WorkerEngine::turn(int wake_fd, TimePoint until) {
-  tell_started();
+  tasks_.begin_turn();
   wait(wake_fd, std::min(until, next_deadline()));
-  context_.service_zap();
+  sockets_.answer_handshakes();
   read_supervisor();  // first, so that a task that comes with the order to end never starts
   receive_messages();
-  follow_lanes();
-  follow_memory();
-  follow_devices();
-  follow_kept_results();
+  objects_.follow();
   const TimePoint now = Clock::now();
-  if (now >= core_deadline()) tell_core(exec::TimePassed{});
-  nudge(now);
-  forward_output(now, false);
-  flush_outboxes();
+  tasks_.pass_time(now);
+  output_.forward(now, false);
+  clients_.flush();
   tell_activity(now);
 }
 
-TimePoint WorkerEngine::core_deadline() const { return runner_over_ ? TimePoint::max() : core_.next_deadline(); }
-
 TimePoint WorkerEngine::next_deadline() const {
   const TimePoint now = Clock::now();
-  if (more_) return now;
-  TimePoint deadline =
-      std::min({now + kLongSleep, core_deadline(), nudge_at_, lanes_.next_deadline(), memory_relays_.next_deadline()});
-  if (blocked_) deadline = now + kRetry;
-  if (!output_blocked())
-    for (const OutputPipe& pipe : pipes_)
-      if (pipe.resting(now)) deadline = std::min(deadline, pipe.rest_until());
-  if (activity_changed_) deadline = std::min(deadline, activity_told_ + kActivityPause);
-  if (clients_.anyone_connected()) deadline = std::min(deadline, activity_told_ + kActivityBeat);
-  return deadline;
+  if (more_messages_ || clients_.more() || objects_.more()) return now;
+  TimePoint deadline = std::min({now + kLongSleep, tasks_.next_deadline(), objects_.next_deadline()});
+  if (clients_.blocked()) deadline = now + kRetry;
+  return std::min({deadline, output_.next_deadline(now), supervisor_.next_report(clients_.anyone_connected())});
 }
 
 void WorkerEngine::wait(int wake_fd, TimePoint until) {
   poll_.clear();
   sockets_.add_to(poll_);
-  lanes_.add_to(poll_);
-  memory_relays_.add_to(poll_);
-  device_objects_.add_to(poll_);
-  poll_.add_socket(context_.zap_handle());
+  objects_.add_to(poll_);
   poll_.add_fd(wake_fd);
-  if (supervisor_.open()) poll_.add_fd(supervisor_.fd(), supervisor_.unsent());
-  const TimePoint now = Clock::now();
-  for (const OutputPipe& pipe : pipes_)
-    if (pipe.fd() >= 0 && !pipe.resting(now) && !output_blocked()) poll_.add_fd(pipe.fd());
+  supervisor_.add_to(poll_);
+  output_.add_to(poll_);
   poll_.wait(until);
   sockets_.admit_waiting(poll_);
-  lanes_.accept_waiting(poll_);
-  memory_relays_.accept_waiting(poll_);
+  objects_.accept_waiting(poll_);
 }
+
+// ---- messages of clients -------------------------------------------------------------------------------------------
 
 void WorkerEngine::receive_messages() {
   std::size_t messages = 0, bytes = 0;
-  more_ = true;
+  more_messages_ = true;
   while (messages < kTurnMessages && bytes < kTurnBytes) {
     auto message = sockets_.receive();
     if (!message) {
-      more_ = false;
-      return;
+      more_messages_ = false;
+      return clients_.forget_more();
     }
     ++messages;
     for (const transport::Frame& frame : message->frames) bytes += frame.size();
@@ -180,71 +106,118 @@ void WorkerEngine::receive_messages() {
   }
 }
 
-bool WorkerEngine::output_blocked() const {
-  const auto found = const_cast<Clients&>(clients_).seat(output_session_);
-  return found != nullptr && found->outbox.waiting_bytes() > kOutputWaiting;
+void WorkerEngine::handle(transport::Received message) {
+  auto header = protocol::decode(message.frames.front().text(), protocol::kHeaderBytes);
+  const auto session = speaker(message, header);
+  if (!session) return sockets_.cut(message.route);  // dismissed since its handshake: it asks again for admission
+  ClientSeat& seat = *clients_.seat(*session);
+  seat.last_seen = Clock::now();
+  if (const auto* attach = header ? std::get_if<protocol::Attach>(&*header) : nullptr)
+    return attach_handler_.on(*attach, *session, seat, message.route);
+  if (seat.route != message.route) {
+    // A late message of a connection that is over. The client attached again, asks what has arrived, and sends the
+    // rest. If this message were handled now, a task that has already run would run again.
+    if (seat.attached) return;
+    seat.route = message.route;
+  }
+  if (!header) return seat.refuse(std::move(header.error()));
+  if (!seat.attached) return seat.refuse(ErrorCode::kProtocol, "the first message must be attach");
+  dispatch(*header, DataMessage{*session, seat, message.frames});
 }
 
-void WorkerEngine::forward_output(TimePoint now, bool to_the_end) {
-  ClientSeat* seat = clients_.seat(output_session_);
-  for (OutputPipe& pipe : pipes_) {
-    if (!to_the_end && (pipe.resting(now) || output_blocked())) continue;
-    for (std::string bytes = pipe.read(now); !bytes.empty(); bytes = to_the_end ? pipe.read(now) : std::string())
-      if (named_log_)
-        append_to_log(named_log_.get(), bytes);
-      else if (seat != nullptr && seat->attached)
-        seat->outbox.post(protocol::Output{output_task_, pipe.stream()}, {own_bytes(std::move(bytes))});
+// Over the network the authenticated key identifies the client. A process of our own user on this machine is trusted
+// to name its session.
+std::optional<SessionId> WorkerEngine::speaker(const transport::Received& message,
+                                               const Result<protocol::Header>& header) {
+  if (!message.local) return clients_.session_of(message.peer);
+  const auto* attach = header ? std::get_if<protocol::Attach>(&*header) : nullptr;
+  if (attach == nullptr) return clients_.session_on(message.route);
+  if (clients_.seat(attach->session) == nullptr) read_supervisor();  // its Admit may be waiting there
+  return clients_.seat(attach->session) == nullptr ? std::nullopt : std::optional(attach->session);
+}
+
+void WorkerEngine::dispatch(const protocol::Header& header, const DataMessage& message) {
+  std::visit(Overloaded{[&](const protocol::Beat& one) {
+                          if (!one.answer)
+                            message.seat.outbox.post(protocol::Beat{true, one.sent_ns, to_ns(Clock::now())});
+                        },
+                        [&](const protocol::Several& one) { unpack(one, message); },
+                        [&](const protocol::Function& one) { objects_.on(one, message); },
+                        [&](const protocol::Object& one) { objects_.on(one, message); },
+                        [&](const protocol::Chunk& one) { objects_.on(one, message); },
+                        [&](const protocol::Serve& one) { objects_.on(one, message); },
+                        [&](const protocol::Drop& one) { objects_.on(one, message); },
+                        [&](const protocol::Task& one) { tasks_.on(one, message); },
+                        [&](const protocol::Ack& one) { tasks_.on(one, message); },
+                        [&](const protocol::Query& one) { tasks_.on(one, message); },
+                        [&](const protocol::CancelTask& one) { tasks_.on(one, message); },
+                        [&](const protocol::Input& one) { output_.on(one, message); },
+                        [&](const auto& one) {
+                          message.seat.refuse(ErrorCode::kProtocol, std::string(one.kType) + " is not for a worker");
+                        }},
+             header);
+}
+
+void WorkerEngine::unpack(const protocol::Several& several, const DataMessage& message) {
+  auto messages =
+      message.frames.size() == 2 ? transport::unpack(message.frames[1].text(), several.messages) : std::nullopt;
+  if (!messages) return message.seat.refuse(ErrorCode::kProtocol, "what is in it is not so many messages");
+  for (transport::Message& frames : *messages) {
+    auto header = protocol::decode(frames.front().text(), protocol::kHeaderBytes);
+    if (!header)
+      message.seat.refuse(std::move(header.error()));
+    else if (std::holds_alternative<protocol::Several>(*header))
+      message.seat.refuse(ErrorCode::kProtocol, std::string(protocol::Several::kType) + " is not for a worker");
+    else
+      dispatch(*header, DataMessage{message.session, message.seat, frames});
   }
 }
 
-void WorkerEngine::forward_last_output() {
-  forward_output(Clock::now(), true);
-  flush_outboxes();
+// ---- the supervisor ------------------------------------------------------------------------------------------------
+
+void WorkerEngine::read_supervisor() {
+  if (!supervisor_.open()) return;
+  supervisor_.receive();
+  while (const auto order = supervisor_.next()) obey(*order);
+  if (!supervisor_.open()) tasks_.end();
 }
 
-void WorkerEngine::flush_outboxes() {
-  blocked_ = false;
-  flushed_at_ = Clock::now();
-  for (auto& [session, seat] : clients_.seats()) {
-    if (seat.outbox.empty()) continue;
-    const Outbox::Flushed flushed = seat.outbox.flush(sockets_, seat.route, store_.pool());
-    blocked_ |= flushed == Outbox::Flushed::kBlocked && !sockets_.polled_for_room(seat.route);
-    more_ |= flushed == Outbox::Flushed::kMore;
-  }
-  sockets_.flush();
+void WorkerEngine::obey(const protocol::Header& order) {
+  std::visit(Overloaded{[&](const protocol::Admit& one) {
+                          if (const auto key = transport::from_z85(one.key)) clients_.admit(one.session, *key);
+                        },
+                        [&](const protocol::Dismiss& one) { dismiss(one.session); },
+                        [&](const protocol::Walltime& one) { supervisor_.on(one); },
+                        [&](const protocol::YieldSteps& one) { supervisor_.on(one); },
+                        [&](const protocol::RunDetached& one) { tasks_.on(one); },
+                        [&](const protocol::EndWorker& one) { one.only_if_idle ? end_if_idle() : tasks_.end(); },
+                        [](const auto&) {}},
+             order);
 }
 
-// True over the network while the next task is already here: outcomes of tasks that end within microseconds go as one
-// message. If the next task takes longer, the stand-by thread sends them; it looks at once.
-bool WorkerEngine::outcome_may_wait() {
-  const ClientSeat* seat = clients_.seat(output_session_);
-  return core_.waiting() > 0 && seat != nullptr && seat->outbox.packs() && seat->outbox.waiting() < kOutcomesTogether &&
-         Clock::now() < flushed_at_ + kGatherFor;
+// Cuts its connection. Otherwise a client that is admitted again would not learn that it has to attach.
+void WorkerEngine::dismiss(const SessionId& session) {
+  if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty())
+    sockets_.cut(seat->route);
+  tasks_.dismiss(session);
+  objects_.dismiss(session);
+  clients_.dismiss(session);
+  supervisor_.changed();
+}
+
+// A task that came before this order is reported at once: the supervisor tells pounced, and the lease goes on.
+void WorkerEngine::end_if_idle() {
+  if (!tasks_.has_work() && !supervisor_.saving()) return tasks_.end();
+  supervisor_.tell_staying();
+}
+
+void WorkerEngine::tell_state(NamespaceState state) {
+  if (supervisor_.tell_state(state)) tell_activity(Clock::now());
 }
 
 void WorkerEngine::tell_activity(TimePoint now) {
-  const bool due = activity_changed_ ? now >= activity_told_ + kActivityPause
-                                     : clients_.anyone_connected() && now >= activity_told_ + kActivityBeat;
-  if (!due || !supervisor_.open()) return;
-  std::int64_t seen_ms_ago = -1;
-  if (const auto seen = clients_.last_seen())
-    seen_ms_ago = std::chrono::duration_cast<std::chrono::milliseconds>(now - *seen).count();
-  owing_ = owing_ && owes();
-  // A worker that saves is busy, and so is one that stays for an outcome. Neither keeps a worker that was told to
-  // end.
-  const std::uint32_t more = ending_ ? 0 : (saving() ? 1 : 0) + (owing_ ? 1 : 0);
-  supervisor_.send(
-      protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false), loading_, held_});
-  activity_changed_ = false;
-  activity_told_ = now;
-}
-
-// The stand-by thread pumps, so the task is not a short one, and its client is told that it runs. (The outcome of a
-// short task says so itself; what may have run before a crash is in the run page.)
-void WorkerEngine::tell_started() {
-  if (!started_untold_) return;
-  if (ClientSeat* seat = clients_.seat(output_session_)) seat->outbox.post(protocol::Started{*started_untold_});
-  started_untold_.reset();
+  if (!supervisor_.report_due(now, clients_.anyone_connected())) return;
+  supervisor_.report(now, tasks_.more_activity(supervisor_.saving()), clients_.last_seen());
 }
 
 }  // namespace pounce::worker

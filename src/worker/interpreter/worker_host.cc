@@ -1,6 +1,3 @@
-// SIGTERM of an interpreter. The batch system sends it to every process of a job that it ends. The supervisor gets it
-// too, and ends the interpreter in order, with time to save. Thread: main.
-
 #include "worker/interpreter/worker_host.h"
 
 #include <signal.h>
@@ -13,8 +10,8 @@
 
 namespace pounce::worker {
 
-// SIGTERM of an interpreter. The batch system sends it to every process of a job that it ends; our supervisor gets it
-// too, and ends us in order, with time to save. Thread: main.
+// SIGTERM of an interpreter. The batch system sends it to every process of a job that it ends. The supervisor gets it
+// too, and ends the interpreter in order, with time to save. Thread: main.
 
 // From here on SIGTERM ends this process only if its supervisor or the process itself sent it. It ends forked
 // children whatever its sender. User code may replace the handler (signal.signal); an executed program has the
@@ -91,17 +88,17 @@ WorkerHost::~WorkerHost() {
   if (forked_)
     static_cast<void>(engine_.release());  // the parent owns it: closing anything here would disturb the parent
   else
-    leader_token_->hold([this] { engine_->forward_last_output(); });
+    leader_token_->hold([this] { engine_->output().forward_last(); });
 }
 
 std::optional<Job> WorkerHost::next(const std::function<bool()>& pause, TimePoint until) {
   bool announced = false;
   std::optional<Job> job;
   const auto done = [&] {
-    if (!announced) engine_->runner_ready();
+    if (!announced) engine_->tasks().runner_ready();
     announced = true;
-    ending_ = engine_->runner_over();
-    if (!ending_) job = engine_->take_job();
+    ending_ = engine_->tasks().runner_over();
+    if (!ending_) job = engine_->tasks().take_job();
     return ending_ || job || pause();
   };
   const auto in_time = [&] { return !announced || Clock::now() < until; };
@@ -113,42 +110,42 @@ std::optional<Job> WorkerHost::next(const std::function<bool()>& pause, TimePoin
 
 // A job that has just come has begun, and the main thread's own work waits.
 std::optional<Job> WorkerHost::taken_or_away() {
-  if (engine_->ending()) return std::nullopt;
-  auto job = engine_->take_job();
-  if (!job) engine_->runner_away();
+  if (engine_->tasks().ending()) return std::nullopt;
+  auto job = engine_->tasks().take_job();
+  if (!job) engine_->tasks().runner_away();
   return job;
 }
 
 bool WorkerHost::end_run(const TaskId& task, JobResult result) {
   bool interrupted = false;
-  leader_token_->hold([&] { interrupted = engine_->end_run(task, std::move(result)); });
+  leader_token_->hold([&] { interrupted = engine_->tasks().end_run(task, std::move(result)); });
   return interrupted;
 }
 
 bool WorkerHost::cancel_asked(const TaskId& task) {
   bool requested = false;
-  leader_token_->hold([&] { requested = engine_->cancel_asked(task); });
+  leader_token_->hold([&] { requested = engine_->tasks().cancel_asked(task); });
   return requested;
 }
 
 bool WorkerHost::over() {
-  leader_token_->hold([&] { ending_ = engine_->runner_over(); });
+  leader_token_->hold([&] { ending_ = engine_->tasks().runner_over(); });
   return ending_;
 }
 
 void WorkerHost::remove_when_acknowledged(const TaskId& task, std::string file) {
-  leader_token_->hold([&] { engine_->remove_when_acknowledged(task, std::move(file)); });
+  leader_token_->hold([&] { engine_->tasks().remove_when_acknowledged(task, std::move(file)); });
 }
 
 bool WorkerHost::interrupt_sent() {
   bool sent = false;
-  leader_token_->hold([&] { sent = engine_->interrupt_sent(); });
+  leader_token_->hold([&] { sent = engine_->tasks().interrupt_sent(); });
   return sent;
 }
 
 bool WorkerHost::show(const std::vector<SharedBytes>& message) {
   bool taken = false;
-  leader_token_->hold([&] { taken = engine_->show(message); });
+  leader_token_->hold([&] { taken = engine_->output().show(message); });
   return taken;
 }
 
@@ -156,8 +153,8 @@ std::optional<std::vector<std::string>> WorkerHost::input(const std::function<bo
   std::optional<std::vector<std::string>> message;
   bool over = forked_;
   const auto done = [&] {
-    message = engine_->take_input();
-    return message || engine_->ending();
+    message = engine_->output().take_input();
+    return message || engine_->tasks().ending();
   };
   while (!message && !over) {
     bool stop = false;
@@ -171,8 +168,8 @@ std::optional<std::vector<std::string>> WorkerHost::input(const std::function<bo
 std::optional<std::vector<std::string>> WorkerHost::answer(TimePoint until, const std::function<bool()>& interrupted) {
   std::optional<std::vector<std::string>> message;
   const auto done = [&] {
-    message = engine_->take_input();
-    return message || !engine_->is_seen();
+    message = engine_->output().take_input();
+    return message || !engine_->output().is_seen();
   };
   if (!forked_) leader_token_->pump_until(done, until, interrupted);
   return message;
@@ -183,16 +180,16 @@ void WorkerHost::tell_state(NamespaceState state) {
 }
 
 void WorkerHost::tell_held() {
-  leader_token_->hold([&] { engine_->tell_held(); });
+  leader_token_->hold([&] { engine_->supervisor().tell_held(); });
 }
 
 void WorkerHost::tell_loading(std::string module) {
-  leader_token_->hold([&] { engine_->tell_loading(std::move(module)); });
+  leader_token_->hold([&] { engine_->supervisor().tell_loading(std::move(module)); });
 }
 
 ModulesAhead WorkerHost::take_modules() {
   ModulesAhead modules;
-  leader_token_->hold([&] { modules = engine_->take_modules(); });
+  leader_token_->hold([&] { modules = engine_->attach_handler().take_modules(); });
   return modules;
 }
 
@@ -203,7 +200,7 @@ std::optional<Job> WorkerHost::away() {
 }
 
 void WorkerHost::set_cloudpickle(std::string version) {
-  leader_token_->hold([&] { engine_->set_cloudpickle(std::move(version)); });
+  leader_token_->hold([&] { engine_->attach_handler().set_cloudpickle(std::move(version)); });
 }
 
 void WorkerHost::abandon_after_fork() {

@@ -35,18 +35,18 @@ class WorkerHost {
   // has come.
   std::optional<std::vector<std::string>> answer(TimePoint until, const std::function<bool()>& interrupted);
   bool over();  // main thread, between two tasks: as ending(); once true, no task begins and no SIGINT comes
-  bool wanted() const { return engine_->wanted(); }  // any thread, at once: a task waits, or the worker ends
-  bool ending() const { return engine_->ending(); }  // likewise: the worker ends
+  bool wanted() const { return engine_->tasks().wanted(); }  // any thread, at once: a task waits, or the worker ends
+  bool ending() const { return engine_->tasks().ending(); }  // likewise: the worker ends
   // Likewise: a client waits, and the running loop can be left.
-  bool yield_asked() const { return engine_->yield_asked(); }
+  bool yield_asked() const { return engine_->supervisor().yield_asked(); }
   void tell_state(NamespaceState state);                                                  // any thread
   const std::shared_ptr<device::Devices>& devices() const { return engine_->devices(); }  // any thread: constant
-  const std::string& endpoint() const { return engine_->endpoint(); }  // any thread: it does not change
-  std::int64_t end_time_s() const { return engine_->end_time_s(); }    // any thread
+  const std::string& endpoint() const { return engine_->endpoint(); }             // any thread: it does not change
+  std::int64_t end_time_s() const { return engine_->supervisor().end_time_s(); }  // any thread
   void remove_when_acknowledged(const TaskId& task, std::string file);
-  void tell_held();                                                // any thread: a notebook holds this worker
-  void tell_loading(std::string module);                           // any thread
-  bool modules_asked() const { return engine_->modules_asked(); }  // any thread
+  void tell_held();                       // any thread: a notebook holds this worker
+  void tell_loading(std::string module);  // any thread
+  bool modules_asked() const { return engine_->attach_handler().modules_asked(); }  // any thread
   ModulesAhead take_modules();
   // Main thread, between two tasks: the runner is no longer ready; returns a job that has just come.
   std::optional<Job> away();

@@ -68,7 +68,7 @@ class RealWorker {
     if (road == Road::kZeroMq) setup.ports = one_free_port();
     const auto begin = [&] { engine_ = std::move(*worker::WorkerEngine::start(std::move(setup))); };
     road == Road::kMemory ? begin() : without_local_sockets(begin);
-    engine_->runner_ready();
+    engine_->tasks().runner_ready();
   }
 
   void admit(const SessionId& session, const PublicKey& key) {
@@ -78,12 +78,12 @@ class RealWorker {
   // Runs what has come, as the main thread does.
   void turn(const std::function<worker::JobResult(const worker::Job&)>& run, Duration wait = {}) {
     turn(wait);
-    auto job = engine_->take_job();
+    auto job = engine_->tasks().take_job();
     if (!job) return;
     worker::JobResult result = run(*job);
-    engine_->end_run(job->task, std::move(result));
+    engine_->tasks().end_run(job->task, std::move(result));
     job.reset();
-    engine_->runner_ready();
+    engine_->tasks().runner_ready();
   }
   void turn(Duration wait = {}) { engine_->turn(no_wake_.get(), Clock::now() + wait); }  // and runs nothing
   const std::string& endpoint() const { return engine_->endpoint(); }

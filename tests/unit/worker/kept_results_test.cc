@@ -5,7 +5,7 @@
 
 #include "ids.h"
 #include "protocol/message_limits.h"
-#include "worker/interpreter/run_job.h"
+#include "worker/interpreter/outcomes.h"
 
 namespace pounce::worker {
 namespace {

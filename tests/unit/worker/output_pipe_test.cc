@@ -1,5 +1,3 @@
-#include "worker/interpreter/output_pipe.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -14,6 +12,7 @@
 #include "base/process.h"
 #include "worker/common/bounded_log.h"
 #include "worker/common/supervisor_channel.h"
+#include "worker/interpreter/live_output.h"
 
 namespace pounce::worker {
 namespace {

@@ -20,7 +20,6 @@ SessionId session(std::uint8_t n) { return id_of<SessionId>(n); }
 // Actions as text: a failed comparison then shows both lists in words.
 std::string hex2(const auto& id) { return id.hex().substr(1, 1); }
 struct Words {
-  std::string operator()(const KeepTask& a) const { return "keep " + hex2(a.task); }
   std::string operator()(const StartTask& a) const { return "start " + hex2(a.task) + " of " + hex2(a.session); }
   std::string operator()(const TellStarted& a) const { return "tell started " + hex2(a.task); }
   std::string operator()(const InterruptTask& a) const { return "interrupt " + hex2(a.task); }
@@ -67,29 +66,52 @@ using testing::IsEmpty;
 
 TEST_F(ExecTest, StartsATaskAtOnceWhenTheMainThreadWaits) {
   tell(RunnerReady{});
-  EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("keep 1", "start 1 of 1", "active 1"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("start 1 of 1", "active 1"));
 }
 
 TEST_F(ExecTest, QueuesWhatArrivesWhileTheMainThreadHasGoneAgain) {
   tell(RunnerReady{});
   tell(RunnerAway{});
-  EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("keep 1", "active 1"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("active 1"));
   EXPECT_EQ(core.waiting(), 1u);
   EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 1 of 1"));
   EXPECT_EQ(core.waiting(), 0u);
 }
 
 TEST_F(ExecTest, QueuesWhileTheMainThreadIsAwayAndStartsInOrderOfArrival) {
-  EXPECT_THAT(tell(TaskArrived{session(1), task(2)}), ElementsAre("keep 2", "active 1"));
-  EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("keep 1", "active 2"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(2)}), ElementsAre("active 1"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("active 2"));
   EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 2 of 1"));
   EXPECT_THAT(tell(RunEnded{task(2)}), ElementsAre("outcome 2 to 1", "active 1"));
   EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 1 of 1"));
 }
 
+TEST_F(ExecTest, GivesAPayloadToTheRunOfItsTaskAndKeepsItNoLonger) {
+  const PayloadHandle payload = std::make_shared<int>(7);
+  tell(TaskArrived{session(1), task(1), 0, true, payload});
+  EXPECT_EQ(payload.use_count(), 2);
+  {
+    const auto actions = core.handle(RunnerReady{}, now);
+    ASSERT_FALSE(actions.empty());
+    EXPECT_EQ(std::get<StartTask>(actions.front()).payload, payload);
+  }
+  EXPECT_EQ(payload.use_count(), 1);
+}
+
+TEST_F(ExecTest, LetsGoOfThePayloadsOfTasksThatNeverRun) {
+  const PayloadHandle payload = std::make_shared<int>(7);
+  tell(TaskArrived{session(1), task(1), 0, false, payload});
+  EXPECT_EQ(payload.use_count(), 1) << "its inputs are missing";
+  tell(TaskArrived{session(1), task(2), 0, true, payload});
+  tell(TaskArrived{session(1), task(2), 0, true, payload});
+  EXPECT_EQ(payload.use_count(), 2) << "the second is a repetition";
+  tell(SessionDismissed{session(1)});
+  EXPECT_EQ(payload.use_count(), 1);
+}
+
 TEST_F(ExecTest, RunsOneTaskAtATime) {
   run(1);
-  EXPECT_THAT(tell(TaskArrived{session(1), task(2)}), ElementsAre("keep 2", "active 2"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(2)}), ElementsAre("active 2"));
   EXPECT_THAT(tell(RunnerReady{}), IsEmpty());
   EXPECT_EQ(core.running(), task(1));
 }
@@ -128,14 +150,14 @@ TEST_F(ExecTest, NeverRunsAnAcknowledgedTaskAgainWhenALateDuplicateArrives) {
 TEST_F(ExecTest, RunsAHigherAttemptOfADoneTask) {
   finish(1);
   tell(RunnerReady{});
-  EXPECT_THAT(tell(TaskArrived{session(1), task(1), 1}), ElementsAre("forget 1", "keep 1", "start 1 of 1", "active 1"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1), 1}), ElementsAre("forget 1", "start 1 of 1", "active 1"));
 }
 
 TEST_F(ExecTest, RunsAHigherAttemptOfAnAcknowledgedTask) {
   finish(1);
   tell(OutcomesAcknowledged{session(1), {task(1)}});
   tell(RunnerReady{});
-  EXPECT_THAT(tell(TaskArrived{session(1), task(1), 1}), ElementsAre("keep 1", "start 1 of 1", "active 1"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1), 1}), ElementsAre("start 1 of 1", "active 1"));
 }
 
 TEST_F(ExecTest, RemembersOnlySoManyAcknowledgedTasks) {
@@ -147,7 +169,7 @@ TEST_F(ExecTest, RemembersOnlySoManyAcknowledgedTasks) {
     tell(OutcomesAcknowledged{session(1), {TaskId(bytes)}});
   }
   tell(RunnerReady{});
-  EXPECT_THAT(tell(TaskArrived{session(1), task(9)}), ElementsAre("keep 9", "start 9 of 1", "active 1"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(9)}), ElementsAre("start 9 of 1", "active 1"));
 }
 
 TEST_F(ExecTest, IgnoresAnAcknowledgementOfATaskThatStillRuns) {
@@ -303,7 +325,7 @@ TEST_F(ExecTest, NeverRunsATaskOfADismissedSessionAgain) {
 TEST_F(ExecTest, RunsTheNextAttemptOfATaskThatItForgetsOnceTheFirstHasEnded) {
   run(1);
   tell(SessionDismissed{session(1)});
-  EXPECT_THAT(tell(TaskArrived{session(1), task(1), 1}), ElementsAre("forget 1", "keep 1", "active 2"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1), 1}), ElementsAre("forget 1", "active 2"));
   EXPECT_TRUE(core.cancel_asked(task(1))) << "the run that ends was interrupted by us";
   EXPECT_THAT(tell(RunEnded{task(1)}), ElementsAre("active 1"));
   EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 1 of 1"));
