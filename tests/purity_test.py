@@ -50,6 +50,7 @@ ALLOWED = [
     r"guard_abort|pure_virtual|throw_bad_array_new_length|atexit|init_primary_exception)",
     r"_Unwind_Resume",
     r"__gxx_personality_v0",
+    r"__libc_single_threaded",  # what std::shared_ptr looks at before it counts
     r"__dso_handle",
     r"__stack_chk_fail",
     r"_GLOBAL_OFFSET_TABLE_",

@@ -8,7 +8,6 @@
 
 #include "core/forecast/cluster.h"
 #include "core/forecast/replay.h"
-#include "model/eta.h"
 #include "model/job.h"
 #include "pounce-slurm/slurm_compat.h"
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "core/forecast/score.h"
 #include "core/lease/state.h"
-#include "model/eta.h"
+#include "model/job.h"
 #include "model/json.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"

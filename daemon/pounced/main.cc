@@ -1,5 +1,5 @@
 // pounced: the scheduler daemon of one user on one machine. This file parses the command line; ensure.cc, serve.cc
-// and where.cc implement the subcommands.
+// and ensure.cc implement the subcommands.
 #include <CLI/CLI.hpp>
 #include <iostream>
 

@@ -10,8 +10,8 @@
 
 #include "bindings.h"
 #include "device/communicator.h"
+#include "device/devices.h"
 #include "device/transfer.h"
-#include "device/visible_devices.h"
 #include "records.h"
 
 namespace pounce::dlpack {

@@ -11,6 +11,7 @@
 
 #include "device/device.h"
 #include "device/driver.h"
+#include "pounce/result.h"
 
 namespace pounce::device {
 
@@ -52,5 +53,13 @@ class Devices {
 
 // By name, then at the places below each of these folders where pip puts them.
 CudaLibraries cuda_libraries(const std::vector<std::string>& package_folders);
+
+// Checks that a process sees the devices that it was given, and that each rank has its own. Pure.
+
+// UUIDs, in any order. Where they differ nothing may run: a program would use GPUs that Slurm gave to another user.
+Result<void> only_leased(const std::vector<std::string>& visible, const std::vector<std::string>& leased);
+
+// By rank: the UUID of the device that it uses.
+Result<void> one_rank_each(const std::vector<std::string>& of_ranks);
 
 }  // namespace pounce::device

@@ -2,15 +2,24 @@
 // on nodes with and without GPUs. It is never closed, since it may have threads of its own. Thread: any (a value).
 #pragma once
 
+#include <dlfcn.h>
+
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace pounce::device {
 
 class SharedLibrary {
  public:
   // nullopt: it is not there; `why`, if given, gets the loader's text.
-  static std::optional<SharedLibrary> open(const std::string& name, std::string* why = nullptr);
+  static std::optional<SharedLibrary> open(const std::string& name, std::string* why = nullptr) {
+    void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return SharedLibrary(name, handle);
+    const char* words = ::dlerror();
+    if (why != nullptr && words != nullptr) *why = words;
+    return std::nullopt;
+  }
 
   // False: the library has no such function, and its name is in missing().
   template <class Function>
@@ -23,7 +32,11 @@ class SharedLibrary {
 
  private:
   SharedLibrary(std::string name, void* handle) : name_(std::move(name)), handle_(handle) {}
-  void* address(const char* name);
+  void* address(const char* name) {
+    void* found = ::dlsym(handle_, name);
+    if (found == nullptr) missing_ = name;
+    return found;
+  }
 
   std::string name_, missing_;
   void* handle_;

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "model/eta.h"
+#include "model/job.h"
 #include "model/status_document.h"
 #include "pounce/error.h"
 #include "protocol/messages.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/eta.h"
+#include "model/job.h"
 #include "pounce/fields.h"
 
 namespace pounce {

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "policy_simulator/batch_system.h"
-#include "policy_simulator/timeline.h"
 #include "policy_simulator/user.h"
 
 namespace pounce::policy_simulator {

@@ -7,7 +7,6 @@
 
 #include "core/lease/lease_core.h"
 #include "policy_simulator/batch_system.h"
-#include "policy_simulator/timeline.h"
 
 namespace pounce::policy_simulator {
 

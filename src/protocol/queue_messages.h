@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/cluster.h"
-#include "model/eta.h"
 #include "model/job.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"

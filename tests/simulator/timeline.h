@@ -1,7 +1,7 @@
 // The clock and the chance of a simulated history: those of the policy's simulator.
 #pragma once
 
-#include "policy_simulator/timeline.h"
+#include "policy_simulator/batch_system.h"
 
 namespace pounce::simulator {
 

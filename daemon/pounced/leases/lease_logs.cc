@@ -6,7 +6,7 @@
 #include "base/file_io.h"
 #include "base/log.h"
 #include "job/job_tag.h"
-#include "model/eta.h"
+#include "model/job.h"
 #include "model/json.h"
 #include "pounced/storage/file.h"
 

@@ -13,7 +13,7 @@
 #include "core/lease/actions.h"
 #include "core/lease/lease_core.h"
 #include "launch/launcher.h"
-#include "model/eta.h"
+#include "model/job.h"
 #include "model/status_document.h"
 #include "protocol/messages.h"
 

@@ -18,7 +18,7 @@
 #include "model/ids.h"
 #include "pounce/error.h"
 #include "pounce/result.h"
-#include "pounced/net/connection_limits.h"
+#include "pounced/net/bounded_listener.h"
 #include "pounced/net/peers.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"

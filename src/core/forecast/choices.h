@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "model/cluster.h"
-#include "model/eta.h"
 #include "model/job.h"
 
 namespace pounce::forecast {

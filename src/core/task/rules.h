@@ -181,7 +181,7 @@ std::size_t room(const Core& core, const Worker& worker);  // how many tasks it 
 void take_from_window(Core& core, TaskId id, Task& task);
 void wait_again(Core& core, TaskId id, Task& task);
 
-// ---- how tasks end (completion.cc) --------------------------------------------------------------------------------
+// ---- how tasks end (workers.cc) --------------------------------------------------------------------------------
 
 void on(Core& core, const OutcomeArrived& event);
 void on(Core& core, const CancelRequested& event);

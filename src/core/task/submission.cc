@@ -66,8 +66,11 @@ QueueId queue_for(Core& core, const Resources& resources) {
   const auto [entry, is_new] = resources.is_pool() ? core.pool_ids.try_emplace(resources.of_one_lease(), fresh)
                                                    : core.queue_ids.try_emplace(resources, fresh);
   Queue& queue = core.queues[entry->second];
-  // A pool has the size that was submitted last.
-  if (is_new || (resources.is_pool() && queue.resources != resources)) queue.resources = resources;
+  // A pool has the size that was submitted last, also where nothing else of its demand changes.
+  if (is_new || (resources.is_pool() && queue.resources != resources)) {
+    queue.resources = resources;
+    core.demand.changed = true;
+  }
   if (is_new) add_request(core, entry->second);
   return entry->second;
 }

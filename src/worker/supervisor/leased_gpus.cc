@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "device/visible_devices.h"
+#include "device/devices.h"
 
 namespace pounce::worker {
 namespace {

@@ -1,7 +1,7 @@
 // Which devices a worker may use: those of its lease, each rank its own.
-#include "device/visible_devices.h"
-
 #include <gtest/gtest.h>
+
+#include "device/devices.h"
 
 namespace pounce::device {
 namespace {

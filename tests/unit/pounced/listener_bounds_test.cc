@@ -1,7 +1,7 @@
 // Strangers never get the descriptors that pounced itself needs.
 #include <gtest/gtest.h>
 
-#include "pounced/net/connection_limits.h"
+#include "pounced/net/bounded_listener.h"
 #include "pounced/net/peers.h"
 
 namespace pounce::daemon {

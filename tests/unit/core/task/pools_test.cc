@@ -161,6 +161,17 @@ TEST_F(PoolTest, HasTheSizeThatWasSaidLast) {
   EXPECT_EQ(wanted().size(), 8u);
 }
 
+// The pool was not planned anew, and an invariant ended the program.
+TEST_F(PoolTest, HasTheSizeThatAMovedTaskRequestsLast) {
+  ten_tasks(10s);
+  passes(1s);
+  ASSERT_EQ(wanted().size(), 4u);
+  resources.leases_most = 2;
+  happens(TaskMoved{task(10), resources});
+  passes(1s);
+  EXPECT_EQ(wanted().size(), 2u);
+}
+
 TEST_F(PoolTest, EveryWorkerTakesFromTheOneLine) {
   ten_tasks(10s);
   EXPECT_THAT(serve(2, 2), ElementsAre("send t2 w2"));
