@@ -26,12 +26,12 @@ class Addition:
 
 ADDITIONS = [
     # The option of sbatch of that name, which a site may let people pass on, is older than the field.
-    Addition("a field of a request", ("nice",), 6, ("src/policy/job_template.cc", "daemon/pounce-slurm/sbatch_options.cc")),
-    Addition("a figure of each task", ("peak memory",), 6),
-    Addition("a policy limit", ("submitted jobs per user",), 4),
+    Addition("a field of a request", ("nice",), 5, ("src/policy/job_template.cc", "daemon/pounce-slurm/sbatch_options.cc")),
+    Addition("a figure of each task", ("peak memory",), 5),
+    Addition("a policy limit", ("submitted jobs per user",), 2),
     # pouncectl asks it too, where it explains what pounced would choose, and for the nodes.
-    Addition("a question to Slurm that pounced asks", ("ask cluster snapshot",), 5, ("daemon/pouncectl/policy/explain.cc", "daemon/pouncectl/cluster.cc")),
-    Addition("a question to Slurm that pouncectl asks", ("ask usage", "usage facts"), 5),
+    Addition("a question to Slurm that pounced asks", ("ask cluster snapshot",), 4, ("daemon/pouncectl/policy/explain.cc", "daemon/pouncectl/cluster.cc")),
+    Addition("a question to Slurm that pouncectl asks", ("ask usage", "usage facts"), 4),
 ]
 
 

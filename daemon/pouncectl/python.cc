@@ -21,7 +21,8 @@ namespace {
 constexpr char kPythonScript[] = R"(
 import sys
 sys.path[:] = filter(None, sys.path)
-sys.path.insert(next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path)), "")
+sys.path.insert(next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")),
+                     len(sys.path)), "")
 import importlib.metadata, json
 found = {"python": sys.version.split()[0], "ours": "", "version": "", "file": "", "trouble": "",
          "openssl": "", "cloudpickle": ""}

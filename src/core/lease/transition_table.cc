@@ -60,7 +60,7 @@ constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
     /* kInterpreterDied */    {kNone, kS,     kNoWorker, kTDE,     kTIDE,  kTIBDE,   kD,     kLate,  kOver},
     /* kWorkerSeen */        {kNone, kS,     kNoWorker, kT,       kIB,    kIB,    kBD,    kLate,  kOver},
     /* kWorkerLost */         {kNone, kS,     kNoWorker, kT,       kI,     kB,     kD,     kE,     kOver},
-    /* kSomebodyWaits */      {kNone, kNotReused, kNotReused, kDE,     kDE,    kNotReused, kNotReused, kNotReused, kOver},
+    /* kSomebodyWaits */      {kNone, kNotReused, kNotReused, kDE, kDE,  kNotReused, kNotReused, kNotReused, kOver},
     /* kTimePassed */         {kS,    kNoTime, kE,       kDE,      kDE,    kDE,    kE,     kE,     kOver},
 };
 // clang-format on
