@@ -85,7 +85,7 @@ Result<void> take_number(const std::string& name, const std::string& value, std:
 }
 
 std::string text_of(const std::string& text) { return text; }
-std::string text_of(std::uint32_t number) { return std::to_string(number); }
+std::string text_of(std::uint32_t number) { return number == 0 ? "" : std::to_string(number); }
 std::string text_of(const auto&) { return {}; }  // of no field that names an option
 
 Result<void> take(const std::string& name, std::string& value, job_desc_msg_t& message) {
@@ -109,7 +109,7 @@ std::map<std::string, std::string> sbatch_options(const Resources& resources) {
   for_each_field(resources, [&options](const auto& field, const auto& member) {
     if (field.option.empty()) return;
     const std::string text = text_of(member);
-    if (text.empty() || text == "0") return;
+    if (text.empty()) return;
     std::string& option = options[std::string(field.option)];
     option = field.option == "exclude" && !option.empty() ? text + "," + option : text;
   });

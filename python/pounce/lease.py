@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._engine.options import Options
-from ._engine.wait import Eta, Wait, wait_of
+from ._engine.wait import NO_JOB_RUNS_YET, Eta, Wait, wait_of
 from ._tables.utilisation import Report, reports_of
 from .errors import BadRequest
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._engine.session import Session
 
 _REPORT_TIMEOUT_S = 10.0
-_WAITS = ("requested", "submitting", "queued", "starting")
+_WAITS = (*NO_JOB_RUNS_YET, "starting")
 
 
 class Lease:

@@ -33,7 +33,6 @@ struct Setup {
 };
 
 // The descriptors of one turn.
-
 class TurnPoll {
  public:
   void begin(int wake_fd);
@@ -50,8 +49,6 @@ class TurnPoll {
 
 class Engine final : public transport::Engine {
  public:
-  using KeptResult = client::KeptResult;
-
   Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue& news);
   ~Engine() override;
 

@@ -52,8 +52,8 @@ class Options:
     name: str = ""  # of one task that outlives its kernel
 
     def __hash__(self) -> int:
-        resources = self.resources._replace(slurm={})
-        return hash((tuple(resources[:-1]), tuple(sorted(self.resources.slurm.items())), self.wait_policy, self.name))
+        slurm: Any = tuple(sorted(self.resources.slurm.items()))  # a dict has no hash
+        return hash((self.resources._replace(slurm=slurm), self.wait_policy, self.name))
 
     def with_resources(self, **fields: Any) -> Options:
         return replace(self, resources=self.resources._replace(**fields))

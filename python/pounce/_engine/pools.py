@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core
+from .wait import NO_JOB_RUNS_YET
 
-_READY, _WAITING = ("idle", "busy", "draining"), ("requested", "submitting", "queued")  # docs/states.md
+_READY = ("idle", "busy", "draining")  # docs/states.md
 _REQUESTED = [name.rstrip("_") for name in _core.Resources._fields]
 
 
@@ -35,7 +36,7 @@ class Pool(NamedTuple):
 def pool_of(leases: Sequence[_core.LeaseStatus], wanted: _core.Resources) -> Pool:
     """The pool of the leases that serve one task, as this client last heard of them."""
     ready = [lease for lease in leases if lease.state in _READY]
-    waiting = [lease for lease in leases if lease.state in _WAITING]
+    waiting = [lease for lease in leases if lease.state in NO_JOB_RUNS_YET]
     nodes = {lease.node for lease in ready} - {""}
     return Pool(workers=len(ready) * wanted.workers, most=wanted.leases_most * wanted.workers, nodes=len(nodes),
                 waiting=len(waiting), why=_why(lease.reason for lease in waiting))

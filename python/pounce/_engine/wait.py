@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from .. import _core
 
+NO_JOB_RUNS_YET = ("requested", "submitting", "queued")  # states of a lease (docs/states.md)
+
 
 class Limit(_core.LimitUse):
     """A limit that a job waits for. Sizes of memory are in MiB, times in minutes.

@@ -12,6 +12,7 @@ from typing import Any
 from .. import _core
 from ..errors import BadRequest
 from .durations import seconds_of
+from .wait import NO_JOB_RUNS_YET
 
 GRAMMAR = ("a step is cpu, a GPU (a100_3g.20gb, a100:2, 1), class=NAME or cancel, and may end in @ and how long to "
            "wait before it: cpu@5min")
@@ -19,7 +20,6 @@ _LOOK_S = 0.5
 _SETTLED_S = 2.0  # by then Slurm has looked at the job: one that still waits does not fit
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _GPU = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(:\d+)?")  # a type may begin with a digit: 3g.20gb
-_HAS_NO_JOB_THAT_RUNS = ("requested", "submitting", "queued")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Plan:
     def due(self, lease: _core.LeaseStatus | None) -> Step | None:
         """The step to take now, given the state of its lease; removes it from the plan."""
         state, slurm_reason = (lease.state, lease.slurm_reason) if lease is not None else ("asking", "")
-        if not self._steps or (lease is not None and state not in _HAS_NO_JOB_THAT_RUNS):
+        if not self._steps or (lease is not None and state not in NO_JOB_RUNS_YET):
             return None
         step, now = self._steps[0], time.monotonic()
         if step.after_s is not None:

@@ -111,7 +111,7 @@ class PassedOn : public RelayTest {
     open_session();
   }
   // Its worker, and another one for what asks for something else.
-  client::Engine::KeptResult result_of_first_worker() {
+  client::KeptResult result_of_first_worker() {
     made = submit();
     EXPECT_TRUE(engine->keep_result(made));
     for (int i = 0; i < 2; ++i) {
@@ -121,7 +121,7 @@ class PassedOn : public RelayTest {
     settle([&] { return control->count<protocol::Demand>() > 0; });
     grant(0);
     until_made([&] { return ended(made) != nullptr; });
-    return engine->take_kept(made).value_or(client::Engine::KeptResult{});
+    return engine->take_kept(made).value_or(client::KeptResult{});
   }
   void take_on_second_worker(const ObjectId& result) {
     client::Call call;
