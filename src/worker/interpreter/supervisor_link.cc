@@ -50,9 +50,10 @@ bool SupervisorLink::tell_state(NamespaceState state) {
   return true;
 }
 
-bool SupervisorLink::report_due(TimePoint now, bool watched) const { return open() && now >= next_report(watched); }
+bool SupervisorLink::report_due(TimePoint now, bool watched) const { return now >= next_report(watched); }
 
 TimePoint SupervisorLink::next_report(bool watched) const {
+  if (!open()) return TimePoint::max();
   if (activity_changed_) return reported_at_ + kReportPause;
   return watched ? reported_at_ + kReportBeat : TimePoint::max();
 }

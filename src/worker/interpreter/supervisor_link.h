@@ -41,7 +41,7 @@ class SupervisorLink {
 
   bool report_due(TimePoint now, bool watched) const;  // watched: a client is attached
   void report(TimePoint now, std::uint32_t more_activity, std::optional<TimePoint> last_seen);
-  TimePoint next_report(bool watched) const;
+  TimePoint next_report(bool watched) const;  // never once the supervisor is gone
 
   // A client waits, and the running loop said that it can be left; any thread, without the leader token.
   bool yield_asked() const { return yield_asked_; }

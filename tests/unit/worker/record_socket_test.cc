@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "worker/common/supervisor_channel.h"
+#include "worker/interpreter/supervisor_link.h"
 
 namespace pounce::worker {
 namespace {
@@ -47,6 +49,17 @@ TEST_F(RecordSocketTest, GivesWhatWasSaidBeforeThePeerHungUp) {
   there->fill();
   EXPECT_FALSE(there->open());
   EXPECT_EQ(std::get<protocol::Activity>(*there->next()).running, 7u);
+}
+
+TEST(SupervisorLinkTest, NoReportIsDueOnceTheSupervisorIsGone) {
+  int fds[2];
+  POUNCE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0, "socketpair");
+  SupervisorLink link{UniqueFd(fds[0])};
+  link.tell_running(1);
+  ::close(fds[1]);
+  link.receive();
+  EXPECT_EQ(link.next_report(true), TimePoint::max());  // a deadline in the past would keep the worker's loop spinning
+  EXPECT_FALSE(link.report_due(Clock::now(), true));
 }
 
 TEST_F(RecordSocketTest, ClosesOnNonsense) {
