@@ -62,7 +62,7 @@ def test_cells_here_and_there_draw_what_they_draw_in_a_plain_kernel_over_a_relea
 
 def test_cells_in_the_background_draw_from_streams_of_their_own_that_the_seed_decides(notebook):
     def drawn() -> list[str]:
-        notebook.run("random.seed(7), np.random.seed(7), torch.manual_seed(7)")
+        notebook.run("import random, numpy as np, torch\nrandom.seed(7), np.random.seed(7), torch.manual_seed(7)")
         for name in ("one", "two"):
             notebook.run(BEHIND.format(name))
         after = notebook.run(THERE + "print(random.random(), np.random.rand(), torch.rand(1).item())").stdout

@@ -22,6 +22,7 @@ class StateNotes:
     def __init__(self) -> None:
         self.unparkable: dict[str, str] = {}
         self.problem = ""
+        self._left_out: set[str] = set()  # settings that the user was told of
 
     def restored(self, loaded: Loaded, seconds: float) -> None:
         names = persons(loaded.names)
@@ -42,3 +43,9 @@ class StateNotes:
             if self.unparkable.get(name) != why and name not in remade and is_persons(name):
                 tell(f"{name} cannot be saved, and goes when this worker does: {why}")
         self.unparkable, self.problem = dict(unparkable), ""
+
+    def settings_left_out(self, names: Collection[str]) -> None:
+        """The next worker will not have these settings."""
+        for name in sorted(set(names) - self._left_out):
+            tell(f"{name} stays with this worker: a cell with --setup makes it on each")
+        self._left_out |= set(names)

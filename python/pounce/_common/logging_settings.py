@@ -1,0 +1,115 @@
+"""The configuration of ``logging`` as plain values: levels, and handlers that can be made again in another process."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+# Attributes with which each kind of handler is made again; nothing that derives from them is known to be equal.
+_FILE = {"baseFilename": "filename", "mode": "mode", "encoding": "encoding", "delay": "delay", "errors": "errors"}
+_ROTATING = {**_FILE, "maxBytes": "maxBytes", "backupCount": "backupCount"}
+_KINDS: dict[str, dict[str, str]] = {
+    "logging.NullHandler": {}, "logging.FileHandler": _FILE, "logging.handlers.RotatingFileHandler": _ROTATING}
+_STREAM = "logging.StreamHandler"
+_FORMATTER = "logging.Formatter"
+_STYLE, _TEXT = "_style", "_fmt"  # a formatter has no public names for them
+_STYLES = {"PercentStyle": "%", "StrFormatStyle": "{", "StringTemplateStyle": "$"}
+
+
+def read(logging: Any) -> dict[str, Any] | None:
+    """None: nothing is configured. Handlers that cannot be made again are left out."""
+    loggers = {}
+    for name, logger in _loggers(logging):
+        handlers = [made for handler in _own_handlers(name, logger) if (made := _described(handler)) is not None]
+        state = {"level": logger.level, "propagate": logger.propagate, "disabled": logger.disabled,
+                 "handlers": handlers}
+        if state != _usual(logging, name):
+            loggers[name] = state
+    disabled = logging.root.manager.disable
+    return {"loggers": loggers, "disabled": disabled} if loggers or disabled else None
+
+
+def write(logging: Any, saved: dict[str, Any]) -> None:
+    """Handlers that a logger has already are not added again."""
+    logging.disable(saved["disabled"])
+    for name, state in saved["loggers"].items():
+        logger = logging.getLogger(name) if name else logging.root
+        logger.setLevel(state["level"])
+        logger.propagate, logger.disabled = state["propagate"], state["disabled"]
+        present = [_described(handler) for handler in logger.handlers]
+        for described in state["handlers"]:
+            if described not in present:
+                logger.addHandler(_made(logging, described))
+
+
+def left_out(logging: Any) -> Iterable[str]:
+    for name, logger in _loggers(logging):
+        for handler in _own_handlers(name, logger):
+            if _described(handler) is None:
+                yield f"the handler {type(handler).__name__} of the logger {name or 'root'}"
+
+
+def _loggers(logging: Any) -> Iterator[tuple[str, Any]]:
+    yield "", logging.root
+    for name, logger in sorted(logging.root.manager.loggerDict.items()):
+        if isinstance(logger, logging.Logger):
+            yield name, logger
+
+
+def _own_handlers(name: str, logger: Any) -> list[Any]:
+    """A library adds its handlers again where it is imported again."""
+    return [] if name.partition(".")[0] in sys.modules else logger.handlers
+
+
+def _usual(logging: Any, name: str) -> dict[str, Any]:
+    level = logging.NOTSET if name else logging.WARNING
+    return {"level": level, "propagate": True, "disabled": False, "handlers": []}
+
+
+def _kind(thing: Any) -> str:
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"
+
+
+def _described(handler: Any) -> dict[str, Any] | None:
+    """None: it cannot be made again."""
+    formatter, kind = handler.formatter, _kind(handler)
+    if handler.filters or (formatter is not None and _kind(formatter) != _FORMATTER):
+        return None
+    described: dict[str, Any] = {"kind": kind, "level": handler.level, "format": None}
+    if formatter is not None:
+        style = _STYLES.get(type(getattr(formatter, _STYLE)).__name__)
+        if style is None:
+            return None
+        described["format"] = (getattr(formatter, _TEXT), formatter.datefmt, style)
+    if kind == _STREAM:
+        stream = _stream_name(handler.stream)
+        return {**described, "stream": stream} if stream else None
+    if kind not in _KINDS:
+        return None
+    return {**described, "arguments": {word: getattr(handler, name) for name, word in _KINDS[kind].items()}}
+
+
+def _stream_name(stream: Any) -> str:
+    for name in ("stdout", "stderr"):
+        if stream is getattr(sys, name) or stream is getattr(sys, f"__{name}__"):
+            return name
+    return ""
+
+
+def _made(logging: Any, described: dict[str, Any]) -> Any:
+    module, _, name = described["kind"].rpartition(".")
+    kind = getattr(importlib.import_module(module), name)
+    if described["kind"] == _STREAM:
+        handler = kind(getattr(sys, described["stream"]))
+    else:
+        arguments = dict(described["arguments"])
+        if arguments.get("mode") == "w" and os.path.exists(arguments["filename"]):
+            arguments["mode"] = "a"  # what the earlier process has written stays
+        handler = kind(**arguments)
+    handler.setLevel(described["level"])
+    if described["format"] is not None:
+        handler.setFormatter(logging.Formatter(*described["format"]))
+    return handler
