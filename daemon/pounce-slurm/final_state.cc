@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <string>
 
@@ -22,6 +23,7 @@ namespace {
 constexpr unsigned kAccountingSeconds = 8;
 constexpr int kLooks = 5;  // retries for a record that slurmctld may be about to send
 constexpr useconds_t kBetweenLooks = 200'000;
+constexpr std::int64_t kRecordComesSeconds = 20;
 constexpr std::uint32_t kRoot = 0;
 
 // A connection to slurmdbd.
@@ -69,10 +71,22 @@ void read_canceller(const slurmdb_job_rec_t& record, JobView& view) {
   if (record.requid == kRoot) view.end = JobEnd::kNotStarted;
 }
 
-using Read = void (*)(const slurmdb_job_rec_t& record, JobView& view);
+// slurmctld has not sent the record of its end yet, so it is not known who cancelled it. The job counts as ending, and
+// the next poll looks again, for a while.
+void await_record(JobView& view) {
+  if (::time(nullptr) - view.end_time_s >= kRecordComesSeconds) return;
+  view.state = JobState::kEnding;
+  view.end = JobEnd::kNone;
+}
+
+struct Reading {
+  void (*read)(const slurmdb_job_rec_t& record, JobView& view);
+  void (*missing)(JobView& view) = [](JobView&) {};  // slurmdbd answers, and has no record of the job's end
+  int looks = 1;
+};
 
 // Returns false if there is no record of its end.
-bool ask(const Accounting& accounting, JobView& view, Read read) {
+bool ask(const Accounting& accounting, JobView& view, const Reading& reading) {
   bool found = false;
   slurm_selected_step_t step;
   std::memset(&step, 0, sizeof step);
@@ -89,7 +103,7 @@ bool ask(const Accounting& accounting, JobView& view, Read read) {
     for_each<slurmdb_job_rec_t>(records, [&](const slurmdb_job_rec_t& record) {
       if (!tells_end_of(record, view)) return;
       found = true;
-      read(record, view);
+      reading.read(record, view);
     });
     slurm_list_destroy(records);
   }
@@ -97,12 +111,20 @@ bool ask(const Accounting& accounting, JobView& view, Read read) {
   return found;
 }
 
-int ask_and_write(std::vector<JobView> views, Read read, int looks, int to) {
+bool look(const Accounting& accounting, JobView& view, const Reading& reading) {
+  for (int look = 1; !ask(accounting, view, reading); ++look) {
+    if (look == reading.looks) return false;
+    ::usleep(kBetweenLooks);
+  }
+  return true;
+}
+
+int ask_and_write(std::vector<JobView> views, const Reading& reading, int to) {
   ::alarm(kAccountingSeconds);
   {
     const Accounting accounting;
     for (JobView& view : views)
-      for (int look = 1; accounting && !ask(accounting, view, read) && look < looks; ++look) ::usleep(kBetweenLooks);
+      if (accounting && !look(accounting, view, reading)) reading.missing(view);
   }
   const std::string record = encode({0, std::any(std::move(views))}, Poll{});
   for (std::string_view left = record; !left.empty();) {
@@ -126,11 +148,11 @@ std::string read_all(int from) {
 
 // Returns the views unchanged if there is no answer. Queries in a child, since slurmdbd's connection has no timeout
 // and libslurm calls exit() on its fatal errors.
-std::vector<JobView> looked_up(const std::vector<JobView>& views, Read read, int looks) {
+std::vector<JobView> looked_up(const std::vector<JobView>& views, const Reading& reading) {
   auto pipe = views.empty() ? std::nullopt : make_pipe();
   if (!pipe) return views;
   const auto child =
-      start_function(Standing::kOurs, SIGKILL, [&] { return ask_and_write(views, read, looks, pipe->writer.get()); });
+      start_function(Standing::kOurs, SIGKILL, [&] { return ask_and_write(views, reading, pipe->writer.get()); });
   pipe->writer.reset();
   if (!child) return views;
   const std::string record = read_all(pipe->reader.get());
@@ -146,7 +168,7 @@ std::vector<JobView> looked_up(const std::vector<JobView>& views, Read read, int
 std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs) {
   std::vector<JobView> views;
   for (const JobIdentity& job : jobs) views.push_back(gone_job(job));
-  return looked_up(views, take_end, 1);
+  return looked_up(views, {.read = take_end});
 }
 
 void tell_not_started(std::vector<JobView>& views, const std::vector<SlurmJobId>& unheard) {
@@ -156,9 +178,9 @@ void tell_not_started(std::vector<JobView>& views, const std::vector<SlurmJobId>
     return view.end == JobEnd::kCancelled && !view.nodes.empty() &&
            std::ranges::count(unheard, view.job_identity.job) > 0;
   });
-  for (const JobView& known : looked_up(cancelled, read_canceller, kLooks))
+  for (const JobView& known : looked_up(cancelled, {read_canceller, await_record, kLooks}))
     for (JobView& view : views)
-      if (view.job_identity == known.job_identity) view.end = known.end;
+      if (view.job_identity == known.job_identity) view = known;
 }
 
 }  // namespace pounce::slurm
