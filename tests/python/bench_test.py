@@ -7,18 +7,17 @@ import json
 import os
 import pickle
 import re
-import shutil
 import socket
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
+from conftest import BENCH
 
-from pounce.bench import bridge, cases, round_trips, transports
-from pounce.bench.contenders import Curve
-from pounce.bench.server import TcpPeer, curve_socket
+from pounce_bench import bridge, cases, round_trips, transports
+from pounce_bench.contenders import Curve
+from pounce_bench.server import TcpPeer, curve_socket
 
 SMALL = ["--rounds", "2", "--calls", "40", "--mib", "8", "--most", "4", "--seconds", "1", "--leases", "1"]
 long_run = pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"), reason="half a minute for a benchmark alone: tests/run --long runs it")
@@ -26,9 +25,7 @@ needs_root = pytest.mark.skipif(not bridge.possible(), reason=f"needs {bridge.NE
 
 
 def bench(*words: str) -> str:
-    program = shutil.which("pounce-bench", path=sysconfig.get_path("scripts"))
-    assert program is not None
-    return subprocess.run([program, *words], check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run([sys.executable, f"{BENCH}/pounce-bench", *words], check=True, capture_output=True, text=True, timeout=120).stdout
 
 
 @pytest.mark.parametrize(
@@ -115,7 +112,7 @@ def test_a_table_names_the_floors_the_goals_and_who_is_not_installed():
 
 def test_a_floors_server_listens_to_nobody_but_the_bench_that_started_it():
     """It unpickled what any user of the machine sent to its port."""
-    server = subprocess.Popen([sys.executable, "-m", "pounce.bench.server", "tcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([sys.executable, "-m", "pounce_bench.server", "tcp"], cwd=BENCH, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     server.stdin.write("the words\n")
     server.stdin.flush()
     port = json.loads(server.stdout.readline())["port"]

@@ -12,7 +12,7 @@ import shutil
 
 import pytest
 
-from pounce.bench import bridge
+from pounce_bench import bridge
 
 CALLS = 500
 AT_ONCE = 10_000
@@ -25,9 +25,9 @@ ROADS = {"memory": "pounce.Client", "network": "across"}
 
 PRELUDE = f"""
     import contextlib, subprocess
-    from pounce.bench.bridge import bridge, home_across
-    from pounce.bench.counts import Usage, bytes_sent, shared_bytes, usage
-    from pounce.bench.work import look, make, noop
+    from pounce_bench.bridge import bridge, home_across
+    from pounce_bench.counts import Usage, bytes_sent, shared_bytes, usage
+    from pounce_bench.work import look, make, noop
 
     @contextlib.contextmanager
     def across():

@@ -13,7 +13,7 @@ def test_what_several_workers_of_this_machine_need_is_there_twice_at_most(home):
     """Each had a copy of its own: a GiB for eight workers, with what they kept of the last ones, took all of a machine's memory."""
     run = home.run(f"""
         import numpy, tempfile
-        from pounce.bench.work import meet
+        from pounce_bench.work import meet
         def blocks(folder, array):
             meet(folder, 4, array)
             maps = open("/proc/self/maps").read().splitlines()
@@ -31,7 +31,7 @@ def test_what_several_workers_of_this_machine_need_is_there_twice_at_most(home):
 def test_a_worker_may_write_into_what_others_have_too(home):
     run = home.run(f"""
         import numpy, tempfile
-        from pounce.bench.work import meet
+        from pounce_bench.work import meet
         def changes(folder, other, array, by):
             meet(folder, 2)
             array += by

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import made_home
 
-from pounce.bench import bridge
+from pounce_bench import bridge
 
 MIB = 2**20
 
@@ -193,8 +193,8 @@ def test_many_results_that_wait_for_one_call_leave_descriptors_for_others(report
 
 ACROSS = f"""
     import numpy
-    from pounce.bench.bridge import bridge, home_across
-    from pounce.bench.counts import bytes_sent, usage
+    from pounce_bench.bridge import bridge, home_across
+    from pounce_bench.counts import bytes_sent, usage
     def gate(name, n):
         while not os.path.exists(name): time.sleep(0.01)
         return numpy.full(n // 8, 3.0)

@@ -17,8 +17,8 @@ FOR_THE_NEXT = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8  # 
 def test_ten_thousand_handles_dropped_at_once_leave_a_worker_that_answers_and_keeps_no_more_than_it_may(home):
     run = home.run("""
         import numpy, time
-        from pounce.bench.counts import shared_bytes
-        from pounce.bench.work import noop
+        from pounce_bench.counts import shared_bytes
+        from pounce_bench.work import noop
         def holds(*arrays):
             return sum(int(array[0]) for array in arrays)
         def numbered(n):

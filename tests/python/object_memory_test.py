@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pounce.bench import bridge
+from pounce_bench import bridge
 
 pytestmark = pytest.mark.skipif(not bridge.possible(), reason=f"needs {bridge.NEEDS}")  # on one machine memory is handed over
 
@@ -12,7 +12,7 @@ def test_an_object_that_does_not_fit_ends_its_calls_and_the_worker_goes_on(home)
     pytest.importorskip("numpy")
     run = home.run("""
         import numpy
-        from pounce.bench.bridge import bridge, home_across
+        from pounce_bench.bridge import bridge, home_across
         from pounce.cell.remote import python_died
         def take_no_more():
             import resource

@@ -14,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from .. import Client
+from pounce import Client
 from .server import TcpPeer, ZmqPeer, curve_socket
 from .work import look, make, noop
 
@@ -71,8 +72,9 @@ class _Wire(Contender):
 
     def __init__(self, prefix: Sequence[str] = (), address: str = "127.0.0.1") -> None:
         self._address = address
-        self._process = subprocess.Popen([*prefix, sys.executable, "-m", "pounce.bench.server", self.kind, address],
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen([*prefix, sys.executable, "-m", "pounce_bench.server", self.kind, address],
+                                         cwd=Path(__file__).parents[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         text=True)
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(self._credential() + "\n")
         self._process.stdin.flush()

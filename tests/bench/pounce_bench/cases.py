@@ -184,7 +184,7 @@ def _all_given_back(pounce: Pounce) -> None:
 
 
 def _born_shared(settings: Settings) -> Any:
-    from .. import empty
+    from pounce import empty
 
     array = empty(settings.mib * 2**20, "u1")
     array[:] = 1

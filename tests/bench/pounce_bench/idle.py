@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import Client
-from .._engine.daemon import ensure
+from pounce import Client
+from pounce._engine.daemon import ensure
 from .cases import Report, Settings
 from .rounds import Goal, Table
 from .work import noop

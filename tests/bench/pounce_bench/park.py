@@ -16,9 +16,9 @@ from typing import Any
 
 import cloudpickle
 
-from .._worker.state.folder import Folder
-from .._worker.state.restorer import Restorer
-from .._worker.state.saver import Saver
+from pounce._worker.state.folder import Folder
+from pounce._worker.state.restorer import Restorer
+from pounce._worker.state.saver import Saver
 from .cases import Report, Settings
 from .rounds import Goal, Table, interleaved
 

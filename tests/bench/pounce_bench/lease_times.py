@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import Client
+from pounce import Client
 from .cases import Report, Settings
 from .rounds import Goal, Table, interleaved
 from .work import first_line

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from .._engine.daemon import find_program
+from pounce._engine.daemon import find_program
 from .home import own_home
 
 _ONE_PORT = "50000-50000"  # for the data socket, which leaves no port for a bulk lane

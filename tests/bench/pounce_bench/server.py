@@ -1,4 +1,4 @@
-"""The server of the floors: ``python -m pounce.bench.server tcp|zmq|echo [address]``. It uses no code of pounce.
+"""The server of the floors: ``python -m pounce_bench.server tcp|zmq|echo [address]``. It uses no code of pounce.
 
 A request is a pickled ``(function, args, sizes)`` and the buffers of those sizes, received into one fresh array each;
 the answer likewise. Any user of the machine can reach its port, and it unpickles what it receives. So the first line of

@@ -82,7 +82,7 @@ class _Group:
     """The workers of one lease."""
 
     def __init__(self, workers: int):
-        from .. import Client
+        from pounce import Client
 
         self.workers, self.client = workers, Client(launcher="local", workers=workers)
         self.fetch(None)
