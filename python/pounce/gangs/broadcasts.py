@@ -11,7 +11,6 @@ from .. import _core, errors
 from .._common.rank import CAME, Order, Place
 from .._engine.session import Session
 from .._engine.submission import parts_for_device
-from .._worker.rank_broadcast import Held
 
 _JOIN_S = 120.0  # a group's first steps open devices and make connections between them
 _SLOWEST = 50e6  # bytes per second, on the slowest path
@@ -28,10 +27,6 @@ class Broadcast:
 
     def __repr__(self) -> str:
         return f"<pounce.Broadcast {self.key[:8]} of {self.nbytes:,} bytes on {self.device} of each rank>"
-
-    def on_rank(self) -> Held:
-        """Its placeholder in the arguments of a rank."""
-        return Held(self.key)
 
 
 class Value(NamedTuple):
@@ -66,7 +61,8 @@ class Broadcasts:
 
     def group(self, device: str, places: Sequence[Place], new_group: Callable[[], str]) -> str:
         """The group of these processes: a known one, or a new one."""
-        _hear(self._session, self)
+        _of_sessions.setdefault(self._session, weakref.WeakSet()).add(self)
+        self._session.takers.setdefault(CAME, _rank_came)
         of = device, tuple(place.process for place in places)
         if of not in self._groups:
             # The groups of other processes are over.
@@ -120,11 +116,6 @@ def _shared(uuids: dict[int, str]) -> errors.PounceError | None:
 
 
 _of_sessions: weakref.WeakKeyDictionary[Session, weakref.WeakSet[Broadcasts]] = weakref.WeakKeyDictionary()
-
-
-def _hear(session: Session, broadcasts: Broadcasts) -> None:
-    _of_sessions.setdefault(session, weakref.WeakSet()).add(broadcasts)
-    session.takers.setdefault(CAME, _rank_came)
 
 
 def _rank_came(session: Session, task: str, content: dict[str, Any], buffers: list[Any], /) -> None:
