@@ -94,15 +94,11 @@ class Signals:
         self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in _FORWARDED:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP: it stays ignored
-                signal.signal(number, self._hear)
+                signal.signal(number, self.hear)
 
-    def _hear(self, number: int, frame: object = None) -> None:
+    def hear(self, number: int, frame: object = None) -> None:
         self.last = number
         self._heard.put(number)
-
-    def reader_gone(self) -> None:
-        """Ends the program as if it had written to that pipe itself."""
-        self._hear(signal.SIGPIPE)
 
     def go_to(self, future: Future) -> None:
         threading.Thread(target=self._forward, args=(future,), name="signals", daemon=True).start()
@@ -136,7 +132,7 @@ class Output:
         except BrokenPipeError:
             with open(os.devnull, "wb") as nowhere:
                 os.dup2(nowhere.fileno(), stream.fileno())  # for further output
-            self._signals.reader_gone()
+            self._signals.hear(signal.SIGPIPE)  # ends the program as if it had written to that pipe itself
 
     def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
         """A program displays nothing."""

@@ -25,30 +25,26 @@ _SEED_BITS = 44  # torch seeds itself with 64 random bits (53 in older versions)
 
 
 class Generator(ABC):
-    """One library's global generator. All but ``is_here`` need the library to be imported.
-
-    Attributes
-    ----------
-    module : str
-        The module that has it.
-    name_there : str
-        A name that the module has only when its import is complete.
-    """
+    """One library's global generator. All but ``is_here`` need the library to be imported."""
 
     module: str
-    name_there: str
+    name_there: str  # a name that the module has only when its import is complete
     tells_seed = False  # whether its state includes its seed
 
     @property
     def is_here(self) -> bool:
         return hasattr(sys.modules.get(self.module), self.name_there)
 
+    def __init__(self) -> None:
+        self._last: tuple[object, bytes] = (None, b"")  # the last looks(), and the state then
+
+    @property
+    def _library(self) -> Any:
+        return sys.modules[self.module]
+
     @abstractmethod
     def itself(self) -> Any:
         """The generator."""
-
-    def __init__(self) -> None:
-        self._last: tuple[object, bytes] = (None, b"")  # the last looks(), and the state then
 
     def state(self) -> bytes:
         """All that the next draws depend on. Equal bytes mean the same state."""
@@ -91,7 +87,7 @@ class PythonsGenerator(Generator):
     module, name_there = "random", "random"
 
     def itself(self) -> Any:
-        return sys.modules["random"].random.__self__
+        return self._library.random.__self__
 
     def read(self) -> bytes:
         version, words, gauss = self.itself().getstate()
@@ -127,10 +123,6 @@ class PythonsGenerator(Generator):
 
 class NumpysGenerator(Generator):
     module, name_there = "numpy.random", "get_state"
-
-    @property
-    def _library(self) -> Any:
-        return sys.modules[self.module]
 
     def itself(self) -> Any:
         return self._library.get_state.__self__
@@ -203,10 +195,6 @@ class TorchsGenerator(Generator):
     def __init__(self) -> None:
         super().__init__()
         self._seeded: bytearray | None = None  # a template: the state after a seed
-
-    @property
-    def _library(self) -> Any:
-        return sys.modules[self.module]
 
     def itself(self) -> Any:
         return self._library.default_generator

@@ -37,12 +37,8 @@ def is_inside(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def found(environment: Mapping[str, str] = os.environ) -> Allocation:
-    """
-    Raises
-    ------
-    BadRequest
-        This process is in no job, or has only one task's share of it. The programs of one job on one node share one
-        pounced, which would hand out the share of the first of them.
+    """Raises BadRequest if this process is in no job, or has only one task's share of it: the programs of one job on
+    one node share one pounced, which would hand out the share of the first.
     """
     job = environment.get("SLURM_JOB_ID", "")
     if not job:

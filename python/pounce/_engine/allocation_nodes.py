@@ -27,12 +27,8 @@ class NotReached(Exception):
 
 
 def nodes_of_job(job: str, nodes: int, environment: Mapping[str, str] = os.environ) -> list[Node]:
-    """All nodes of the job, this one included. Blocks for about 0.2 s, or a minute where a node does not answer.
-
-    Raises
-    ------
-    NotReached
-        There is no ``srun``, it failed, or not all answered.
+    """All nodes of the job, this one included. Blocks for about 0.2 s, or a minute where a node does not answer. Raises
+    NotReached if there is no ``srun``, if it failed, or if not all answered.
     """
     words = ["srun", f"--jobid={job}", "--overlap", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1",
              "--cpu-bind=none", "--mpi=none", "--input=none", "--kill-on-bad-exit=0", "--job-name=pounce-nodes",

@@ -34,13 +34,7 @@ class FileObject:
         return {part.place.device for part in parts}
 
     def as_data(self, hold: Hold) -> Any:
-        """The hold on its data, which is read from the files.
-
-        Raises
-        ------
-        FileChanged
-            A file has changed.
-        """
+        """The hold on its data, which is read from the files. Raises ``FileChanged``."""
         if self._as_data is None:
             for part in self._parts:
                 _check(part)
