@@ -26,6 +26,7 @@ _HEAP_TYPE = 1 << 9   # Py_TPFLAGS_HEAPTYPE of Include/object.h: the class was n
 _SMALL_BYTES = 64 * 1024  # limit for AttributeError.obj, which only serves hints on misspelt names
 _WORDS_CHARS = 2_000
 _SOUGHT_IN: Any = AttributeError.obj
+_MEMBERS = types.MemberDescriptorType, types.GetSetDescriptorType  # of `__slots__`, and of what C keeps beside args
 _GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.10 has none
 
 MakePickler: TypeAlias = "Callable[[Any], pickle.Pickler]"  # takes the file; the pickler writes everything into it
@@ -287,12 +288,9 @@ def _members(kind: type) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for base in kind.__mro__:
         if base not in (BaseException, object):
-            members = {name: member for name, member in vars(base).items() if _is_member(name, member)} | members
+            own = {name: member for name, member in vars(base).items() if type(member) in _MEMBERS}
+            members = {name: member for name, member in own.items() if not name.startswith("__")} | members
     return members
-
-
-def _is_member(name: str, member: Any) -> bool:
-    return not name.startswith("__") and type(member) in (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 def _are_notes(notes: Any) -> bool:

@@ -209,7 +209,6 @@ class SearchPath(NamedTuple):
 
 
 def search_path() -> SearchPath:
-    """The folders that a worker has to search too."""
     folder, paths = here.folder(), SearchPath([], [], [])
     into = paths.front
     for path in dict.fromkeys(here.absolute(entry) for entry in sys.path):
@@ -249,6 +248,5 @@ def signature_of(path: str) -> tuple[int, int]:
 
 
 def source_of(name: str, path: str) -> Source:
-    """The source with the file's current text."""
     with open(path, "rb") as file:
         return Source(path, hasattr(sys.modules.get(name), "__path__"), file.read())

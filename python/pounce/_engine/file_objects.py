@@ -66,7 +66,6 @@ class FileObjects:
         return self._known.setdefault(hold.id, FileObject(hold, data, buffers, named))
 
     def used_by(self, objects: list[str]) -> list[FileObject]:
-        """The file objects among the objects of a call."""
         return [known for each in objects if (known := self._known.get(each)) is not None]
 
     def not_shared(self, used: list[FileObject], path: str) -> None:

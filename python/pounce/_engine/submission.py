@@ -23,7 +23,7 @@ from . import detached
 from .dependencies import Dependencies, arguments_by_path, place_of, with_note
 from .file_objects import FileObject, FileObjects
 from .function_cache import FunctionCache, Pickled
-from .mutations import Watched, mutations
+from .mutations import Watched, is_checked
 from .options import Options
 from .passed_on import PassedOn
 from .session import Session
@@ -68,7 +68,9 @@ class Submitter:
         self._results: weakref.WeakKeyDictionary[Any, weakref.ref[Ref]] = weakref.WeakKeyDictionary()
         self._scattered: sharable_array.Known = weakref.WeakKeyDictionary()
         self._files = FileObjects(self.session.core.hold)
-        self._mutations = mutations()
+        # By object, where changes of data are checked: equal data is sent from the memory that was handed over first.
+        self._watched: weakref.WeakValueDictionary[str, Watched] | None = (
+            weakref.WeakValueDictionary() if is_checked() else None)
         self._like_us = (launcher, config, cancel_grace)
         self._imports = imports
         self._others: dict[str, Submitter] = {}  # by the prefix of their environment
@@ -248,8 +250,8 @@ class Submitter:
         self.session.submit(copy, call.function, call.payload, objects, copy.asks.resources, 0, time.monotonic_ns())
 
     def _watch(self, task: Task, objects: list[str]) -> None:
-        if self._mutations is not None:
-            task.watched = self._mutations.of(objects)
+        if self._watched is not None:
+            task.watched = [watched for each in objects if (watched := self._watched.get(each)) is not None]
 
     def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...],
                         kwargs: dict[str, Any], retries: int, streams: Streams | None = None) -> detached.DetachedTask:
@@ -344,10 +346,10 @@ class Submitter:
               by_content: bool = True, on_device: Callable[[str], Ref] | None = None, device: str = "") -> Ref:
         """`path`: the user's name for it, for messages. Data for a device is sent as data, even from a file."""
         in_files = self._files.held(data, buffers, send_now) if buffers and not device else None
-        watched = Watched(path, buffers) if self._mutations is not None and in_files is None else None
+        watched = Watched(path, buffers) if self._watched is not None and in_files is None else None
         hold = in_files.hold if in_files else self.session.core.hold(data, buffers, send_now, by_content, device)
-        if self._mutations is not None and watched is not None:
-            watched = self._mutations.add(hold.id, watched)
+        if self._watched is not None and watched is not None:
+            watched = self._watched.setdefault(hold.id, watched)
         nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
         ref = Ref(hold.id, nbytes, (in_files or hold, watched), device, on_device)
         holds.append(ref)

@@ -30,8 +30,6 @@ class Broadcast:
 
 
 class Value(NamedTuple):
-    """A value that is being broadcast."""
-
     pickle: bytes
     buffers: list[Any]  # numpy.ndarray of bytes
     device: str
@@ -55,8 +53,7 @@ class Broadcasts:
     def __init__(self, session: Session):
         self._alive: weakref.WeakSet[Broadcast] = weakref.WeakSet()
         self._groups: dict[tuple[str, tuple[str, ...]], str] = {}  # by the device and the processes that joined
-        self._came: dict[str, dict[int, int]] = {}  # by the group: the step that each rank has reached
-        self._uuids: dict[str, dict[int, str]] = {}  # by the group: the device of each rank
+        self._came: dict[str, dict[int, tuple[int, str]]] = {}  # by the group: each rank's last step, and its device
         self._session = session
 
     def group(self, device: str, places: Sequence[Place], new_group: Callable[[], str]) -> str:
@@ -84,14 +81,14 @@ class Broadcasts:
     def failed(self, group: str, error: BaseException, ranks: int) -> BaseException:
         """The error to raise. A timeout names the ranks that did not come."""
         came = self._came.get(group, {})
-        shared = _shared(self._uuids.pop(group, {}))
+        shared = _shared(came)
         self._groups = {known: name for known, name in self._groups.items() if name != group}
         if shared is not None:
             return shared
         if not isinstance(error, errors.Timeout):
             return error
-        last = max(came.values(), default=0)
-        missing = [rank for rank in range(ranks) if came.get(rank, 0) < last]
+        last = max((step for step, _ in came.values()), default=0)
+        missing = [rank for rank in range(ranks) if came.get(rank, (0, ""))[0] < last]
         if not missing:
             return error
         names = ", ".join(map(str, missing))
@@ -102,14 +99,13 @@ class Broadcasts:
 
     def came(self, group: str, rank: int, step: int, uuid: str) -> None:
         if group in self._came:
-            self._came[group][rank] = step
-            self._uuids.setdefault(group, {})[rank] = uuid
+            self._came[group][rank] = step, uuid
 
 
-def _shared(uuids: dict[int, str]) -> errors.PounceError | None:
+def _shared(came: dict[int, tuple[int, str]]) -> errors.PounceError | None:
     """The error for two ranks with one GPU, which is clearer than NCCL's."""
     try:
-        _core.one_rank_each([uuids[rank] or str(rank) for rank in sorted(uuids)])
+        _core.one_rank_each([uuid or str(rank) for rank, (_, uuid) in sorted(came.items())])
     except errors.BadRequest as error:
         return error
     return None

@@ -235,8 +235,6 @@ class Gang:
         return self._submitter.session
 
     def _part(self, values: Any, place: Place) -> Any:
-        """The arguments of one rank."""
-
         def part(value: Any) -> Any:
             if isinstance(value, Ref) and value.device:
                 text = "a handle of data on a device is for calls: each rank of a gang has a device of its own"

@@ -24,8 +24,6 @@ class Failure(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What kind of run it is."""
-
     name: str                 # unique among all runs
     is_checked: bool = False  # torch compares the ranks' collective calls
     restart: int = 0          # how often it was restarted with other ranks

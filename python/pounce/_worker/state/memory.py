@@ -41,7 +41,7 @@ class Memory:
 
     def __init__(self, regions: Iterable[Region] = (), check: Callable[[], None] = lambda: None):
         self._owners: dict[tuple[str, int, int], Region] = {}
-        for cluster in in_steps(_clusters(regions, check), check):
+        for cluster in in_steps(_overlapping(regions, check), check):
             owner = max(cluster, key=lambda region: (region.size, region.rank))
             for region in cluster:
                 self._owners[(region.device, region.start, region.size)] = owner
@@ -62,8 +62,7 @@ def in_steps(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
         yield item
 
 
-def _clusters(regions: Iterable[Region], check: Callable[[], None]) -> list[list[Region]]:
-    """The regions in groups that overlap."""
+def _overlapping(regions: Iterable[Region], check: Callable[[], None]) -> list[list[Region]]:
     groups: list[list[Region]] = []
     device, end = "", 0
     for region in in_steps(sorted(regions, key=lambda region: region.place), check):

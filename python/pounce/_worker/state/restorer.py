@@ -70,7 +70,6 @@ class Restorer:
         return sorted(self._units.keys() | self._manifest.modules.keys())
 
     def pending(self) -> set[str]:
-        """Names that were not loaded yet."""
         return set(self._pending)
 
     def newest(self) -> Restorer:

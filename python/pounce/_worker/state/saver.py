@@ -43,8 +43,6 @@ class Report:
 
 
 class _Graph(io.BytesIO):
-    """The file that a unit's pickle is written into."""
-
     def __init__(self, check: Callable[[], None]):
         super().__init__()
         self._check = check
