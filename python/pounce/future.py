@@ -383,7 +383,8 @@ class DetachedFuture(Future):
         timings = self._task.timings
         if timings is None:
             raise errors.BadRequest(f"{self.name} has not run to its end", "Ask for timings after result().")
-        return {"run": timings.run, "peak_memory": (timings.figures or _core.RunFigures()).peak_memory}
+        figures = timings.figures or _core.RunFigures()
+        return {"run": timings.run, "peak_memory": figures.peak_memory}
 
     def __repr__(self) -> str:
         row = self._task.row
