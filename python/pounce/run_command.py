@@ -100,10 +100,8 @@ class Signals:
         self.last = number
         self._heard.put(number)
 
-    def go_to(self, future: Future) -> None:
-        threading.Thread(target=self._forward, args=(future,), name="signals", daemon=True).start()
-
-    def _forward(self, future: Future) -> None:
+    def forward(self, future: Future) -> None:
+        """Blocks for ever."""
         session, task = engine_of(future)
         while True:
             number = self._heard.get()
@@ -143,7 +141,7 @@ def _run(view: View, command: list[str]) -> int:
     with session.news_wait():
         future = view.submit(run_there, command)
         session.show_at(engine_of(future)[1], Output(signals))
-    signals.go_to(future)
+    threading.Thread(target=signals.forward, args=(future,), name="signals", daemon=True).start()
     try:
         code = int(future.result())
     except Cancelled:

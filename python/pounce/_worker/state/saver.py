@@ -108,7 +108,8 @@ class Saver:
             The result of process_state.taken().
         """
         report = Report()
-        names = self._names()
+        names = [name for name in self._namespace
+                 if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
         assigned = {name for name in names if self._ids.get(name) != id(self._namespace[name])}
         for name in assigned:
             if name in self._ids or name not in self._made:
@@ -163,10 +164,6 @@ class Saver:
         self._lacking: dict[str, frozenset[str]] = {}  # for names that need others which cannot be saved: these others
         self._ids: dict[str, int] = {}
         self._dirty: set[str] = set()
-
-    def _names(self) -> list[str]:
-        return [name for name in self._namespace
-                if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
 
     # ---- one save ----
 
