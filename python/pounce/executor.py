@@ -61,7 +61,7 @@ class Executor(concurrent.futures.Executor):
                 raise RuntimeError("cannot schedule new futures after shutdown")
             if _exiting:
                 raise RuntimeError("cannot schedule new futures after interpreter shutdown")
-            if _takes_our_names(kwargs):
+            if kwargs.keys() & {"pure", "retries"}:  # the client's own keywords; here they are the function's
                 future = self._client.submit(_call, fn, args, kwargs)
             else:
                 future = self._client.submit(fn, *args, **kwargs)
@@ -103,11 +103,6 @@ class Executor(concurrent.futures.Executor):
                 cancel_if_queued(future)
         if wait:
             concurrent.futures.wait(futures)
-
-
-def _takes_our_names(kwargs: dict[str, Any]) -> bool:
-    """pure= and retries= are the client's; here they are the function's own."""
-    return bool(kwargs.keys() & {"pure", "retries"})
 
 
 def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

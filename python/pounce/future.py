@@ -265,11 +265,13 @@ class Future(CalledBack):
         """
         if not self.done():
             raise errors.BadRequest(f"{self._task.name} has not ended yet", "Ask for timings after result().")
-        if self._task.timings is None:
+        timings = self._task.timings
+        if timings is None:
             raise errors.BadRequest(f"{self._task.name} ended without having run to its end",
                                     "Look at exception() instead.")
-        timings = self._task.timings
-        return {**{part: getattr(timings, part) for part in _PARTS}, "import": _imports(timings), **_memory(timings)}
+        figures = timings.figures or _core.RunFigures()
+        return {**{part: getattr(timings, part) for part in _PARTS}, "import": figures.imports,
+                "peak_memory": figures.peak_memory}
 
     def __reduce__(self) -> Any:
         """As an argument of another call it arrives as its result."""
@@ -378,9 +380,11 @@ class DetachedFuture(Future):
     def timings(self) -> dict[str, float]:
         """``run`` and ``peak_memory`` only: what a later kernel can know. Raises ``BadRequest`` before the task has
         ended."""
-        if self._task.timings is None:
+        timings = self._task.timings
+        if timings is None:
             raise errors.BadRequest(f"{self.name} has not run to its end", "Ask for timings after result().")
-        return {"run": self._task.timings.run, **_memory(self._task.timings)}
+        figures = timings.figures or _core.RunFigures()
+        return {"run": timings.run, "peak_memory": figures.peak_memory}
 
     def __repr__(self) -> str:
         row = self._task.row
@@ -400,14 +404,6 @@ class DetachedFuture(Future):
 
     def _wait(self, timeout: float | None) -> None:
         self._task.wait(timeout)
-
-
-def _imports(timings: _core.Timings) -> float:
-    return timings.figures.imports if timings.figures else 0.0
-
-
-def _memory(timings: _core.Timings) -> dict[str, float]:
-    return {"peak_memory": timings.figures.peak_memory if timings.figures else 0}
 
 
 def _is_called_by(module: str, frame: types.FrameType | None) -> bool:

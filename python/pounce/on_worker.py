@@ -106,9 +106,11 @@ def report(**values: Any) -> None:
     >>> future.result(), future.reports
     ('trained', [{'step': 0, 'loss': 1.0}, {'step': 1, 'loss': 0.5}])
     """
-    from ._worker import reports
+    from ._common.report import encoded
 
-    reports.send(values)
+    message = encoded(values)
+    if interpreter.running is not None:
+        interpreter.core.show(message, [])
 
 
 def checkpoint(obj: Any) -> None:

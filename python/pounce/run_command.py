@@ -94,20 +94,14 @@ class Signals:
         self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in _FORWARDED:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP: it stays ignored
-                signal.signal(number, self._hear)
+                signal.signal(number, self.hear)
 
-    def _hear(self, number: int, frame: object = None) -> None:
+    def hear(self, number: int, frame: object = None) -> None:
         self.last = number
         self._heard.put(number)
 
-    def reader_gone(self) -> None:
-        """Ends the program as if it had written to that pipe itself."""
-        self._hear(signal.SIGPIPE)
-
-    def go_to(self, future: Future) -> None:
-        threading.Thread(target=self._forward, args=(future,), name="signals", daemon=True).start()
-
-    def _forward(self, future: Future) -> None:
+    def forward(self, future: Future) -> None:
+        """Blocks for ever."""
         session, task = engine_of(future)
         while True:
             number = self._heard.get()
@@ -136,7 +130,7 @@ class Output:
         except BrokenPipeError:
             with open(os.devnull, "wb") as nowhere:
                 os.dup2(nowhere.fileno(), stream.fileno())  # for further output
-            self._signals.reader_gone()
+            self._signals.hear(signal.SIGPIPE)  # ends the program as if it had written to that pipe itself
 
     def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
         """A program displays nothing."""
@@ -147,7 +141,7 @@ def _run(view: View, command: list[str]) -> int:
     with session.news_wait():
         future = view.submit(run_there, command)
         session.show_at(engine_of(future)[1], Output(signals))
-    signals.go_to(future)
+    threading.Thread(target=signals.forward, args=(future,), name="signals", daemon=True).start()
     try:
         code = int(future.result())
     except Cancelled:

@@ -13,7 +13,6 @@ import pounce
 import pytest
 from pounce import errors, on_worker
 from pounce._common import result_store
-from pounce._worker import checkpoints
 
 TRAIN = """
     def train(epochs, fate):
@@ -253,25 +252,6 @@ def test_that_of_a_task_with_a_name_is_pounceds_to_remove(worker):
     pounce.restored()
 
     assert worker.removed_with_outcome == {}
-
-
-def test_tasks_that_use_one_key_share_it_until_it_is_forgotten(worker, kept):
-    checkpoints.use_key("notebook/cell 3")
-    pounce.checkpoint(1)
-    worker.runs("bb")
-    checkpoints.use_key("notebook/cell 3")
-
-    assert pounce.restored() == 1 and worker.removed_with_outcome == {}
-    checkpoints.forget("notebook/cell 3")
-    assert pounce.restored() is None and list(kept.iterdir()) == []
-
-
-def test_a_key_is_of_one_task_alone(worker):
-    checkpoints.use_key("notebook/cell 3")
-    pounce.checkpoint(1)
-    worker.runs("bb")
-
-    assert pounce.restored() is None
 
 
 def test_in_the_notebook_itself_nothing_is_kept():

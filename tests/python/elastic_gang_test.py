@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pounce.gangs.elastic_rounds import SETTLE_S, Members
+from pounce.gangs.elastic_gang import SETTLE_S, Members
 
 # ---- when a round begins ----
 

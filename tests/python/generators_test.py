@@ -169,10 +169,3 @@ def test_a_global_generator_is_named_in_what_is_saved_and_is_sent_to_cells(of, f
     sent = bundle.loads(*bundle.dumps({"drawn": of}))
 
     assert [getattr(each, "__self__", each) for each in (restored["drawn"], sent["drawn"])] == [getattr(of, "__self__", of)] * 2
-
-
-@pytest.mark.parametrize("draw", [random.random, lambda: random.gauss(0, 1), numpy.random.rand, numpy.random.standard_normal])
-def test_a_state_that_is_kept_is_that_which_is_read(draw):
-    for _ in range(700):
-        draw()
-        assert [each.state() for each in GENERATORS.values()] == [each.read() for each in GENERATORS.values()]

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from pounce import errors
-from pounce._engine.allocation import Allocation, configuration, found, is_inside
-from pounce._engine.allocation_nodes import Node, nodes_of_job
+from pounce._engine.allocation import Allocation, Node, configuration, found, is_inside, nodes_of_job
 
 JOB = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "g1", "SLURM_CPUS_ON_NODE": "1", "SLURM_MEM_PER_NODE": "4096", "SLURM_JOB_NUM_NODES": "1"}
 

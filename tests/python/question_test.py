@@ -51,7 +51,7 @@ def test_an_answer_that_comes_after_its_question_was_given_up_is_not_kept(home):
         os.kill(pounced, signal.SIGSTOP)
         given_up = error_of(lambda: client._session.queue(0.3))["type"]
         os.kill(pounced, signal.SIGCONT)
-        report(given_up=given_up, rows=len(client.queue()), kept=len(client._session._questions))
+        report(given_up=given_up, rows=len(client.queue()), kept=len(client._session._questions._answers))
     """)
 
     assert run.reports == {"given_up": "DaemonUnavailable", "rows": 0, "kept": 0}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pounce._worker.state import array_pickling, blobs, restorer
 from pounce._worker.state.folder import Folder
+from pounce._worker.state.needs import closure, source_reads
 from pounce._worker.state.saver import Saver
 from state_folder import restored, restorer_of, saved
 
@@ -22,6 +23,12 @@ class Model:
     def run(self): return f(2)
 model = Model()
 """
+
+
+def needed_by(source, restorer):
+    read, state = source_reads(source), restorer.saved
+    units = {name: unit for unit in state.units for name in unit.names}
+    return closure(restorer.names() if read is None else read, units, state.modules)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +53,7 @@ def test_a_cell_needs_what_it_reads_and_what_that_reads(folder, source, needed):
     saved(folder, NOTEBOOK)
     restorer, _ = restorer_of(folder)
 
-    assert restorer.needed_by(source) == needed
+    assert needed_by(source, restorer) == needed
 
 
 @pytest.mark.parametrize("source", ["globals()['x']", "eval('x')", "dir()", "exec(code)", "locals()"])
@@ -54,7 +61,7 @@ def test_a_cell_that_can_read_any_name_needs_all(folder, source):
     saved(folder, NOTEBOOK)
     restorer, _ = restorer_of(folder)
 
-    assert restorer.needed_by(source) == set(restorer.names())
+    assert needed_by(source, restorer) == set(restorer.names())
 
 
 def test_a_name_that_was_assigned_meanwhile_is_newer(folder):

@@ -145,7 +145,7 @@ def main(what: str, folder: Path) -> None:
         else:
             restorer = Restorer(place, namespace)
             failed = restorer.load(restorer.names()).failed
-            unparkable = {**restorer.unparkable(), **failed}
+            unparkable = {**restorer.saved.unparkable, **failed}
         try:
             exec(trap.act, namespace)
             seen = repr(namespace["seen"])

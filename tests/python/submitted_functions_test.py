@@ -7,8 +7,7 @@ import types
 
 import pytest
 from pounce._common import serialize
-from pounce._common.lru_cache import LruCache
-from pounce._common.submitted_functions import SubmittedFunctions, for_each_item
+from pounce._common.submitted_functions import LruCache, SubmittedFunctions, for_each_item
 
 
 class Counted:

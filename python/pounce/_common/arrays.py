@@ -29,7 +29,7 @@ class Pickler(by_value.Pickler):
     dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, *by_value.Pickler.dispatch_table.maps)
 
     def brings(self, cls: type) -> bool:
-        return getattr(pickling, "submitted", False)
+        return pickling.submitted
 
     def dump(self, obj: Any) -> Any:
         know_imported(_reducers, _array, _tensor)
@@ -63,7 +63,7 @@ def _array(array: Any) -> Any:
     if plain.dtype.kind in "mM":  # dates have no buffer of their own
         return _dates, (numpy.ascontiguousarray(plain).view("i8").reshape(plain.shape), plain.dtype)
     if not plain.flags.forc:
-        whole = _lies_in_file(plain) if getattr(pickling, "by_file", False) else None
+        whole = _lies_in_file(plain) if pickling.by_file else None
         if whole is not None:
             return _strided, (whole, plain.dtype, plain.shape, plain.strides, _address(plain) - _address(whole))
         plain = numpy.ascontiguousarray(plain)
@@ -118,7 +118,7 @@ class _Storage:
 def _tensor(tensor: Any) -> Any:
     import torch
 
-    if tensor.device.type != "cpu" and getattr(pickling, "to_host", False):
+    if tensor.device.type != "cpu" and pickling.to_host:
         tensor = tensor.cpu()
     plain = tensor.device.type == "cpu" and tensor.layout is torch.strided and not tensor.is_quantized
     if not plain or tensor.is_conj() or tensor.is_neg() or tensor.__dict__:

@@ -18,7 +18,7 @@ from typing import Any
 from .. import _core
 from . import by_value, class_pickling
 from .code_names import global_reads
-from .ref import pickling
+from .ref import meanwhile, pickling
 
 CHECKED_BYTES = 64 * 1024 * 1024  # larger values are compared by samples
 _SAMPLES, _SAMPLE_BYTES = 256, 4096
@@ -88,22 +88,13 @@ def pickler(file: Any) -> pickle.Pickler:
 
 def dumps(values: dict[str, Any], by_file: bool = False,
           brings: Container[str] | None = None) -> tuple[bytes, list[Any]]:
-    """
-    Parameters
-    ----------
-    by_file : bool
-        As for ``serialize.dumps``: for values that go to a worker.
-    brings : container of str
-        Names whose classes, with what belongs to them, replace those of the reader. None: the names of `values`.
+    """`by_file`: as for ``serialize.dumps``, for values that go to a worker. `brings`: names whose classes, with what
+    belongs to them, replace those of the reader; None: the names of `values`.
     """
     file = io.BytesIO()
     buffers: list[Any] = []
-    outer = getattr(pickling, "by_file", False)
-    pickling.by_file = by_file
-    try:
+    with meanwhile(pickling, by_file=by_file):
         _Pickler(file, buffers, values if brings is None else brings, by_file).dump(values)
-    finally:
-        pickling.by_file = outer
     return file.getvalue(), buffers
 
 

@@ -19,8 +19,6 @@ from . import class_pickling, generators
 FUNCTION_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__",
                        "__module__")
 
-_FUNCTION = types.FunctionType
-
 
 class Pickler(cloudpickle.Pickler):
     """cloudpickle's, except for classes (class_pickling.py), global generators of random numbers (generators.py), and
@@ -36,7 +34,7 @@ class Pickler(cloudpickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         kind = type(obj)
         if not issubclass(kind, type):
-            return super().reducer_override(obj) if kind is _FUNCTION else NotImplemented
+            return super().reducer_override(obj) if kind is types.FunctionType else NotImplemented
         if class_pickling.goes_by_value(obj):
             return class_pickling.reduced(obj, self.brings(obj))
         return super().reducer_override(obj)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Iterator
 
+_LOOKS_UP = frozenset((
+    "LOAD_NAME", "LOAD_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"))
 _names: weakref.WeakKeyDictionary[types.CodeType, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_reads: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
 
 
 def global_names(code: types.CodeType) -> tuple[str, ...]:
@@ -21,13 +23,13 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
     return known
 
 
-def global_reads(code: types.CodeType) -> Iterator[str]:
-    """Names that a function's code looks up in its globals, those of functions inside it too."""
+def global_reads(code: types.CodeType) -> frozenset[str]:
+    """Names that this code and functions inside it look up in their globals."""
     import dis  # not at the top: a worker's start takes time on a leased GPU
 
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield instruction.argval
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from global_reads(constant)
+    known = _reads.get(code)
+    if known is None:
+        names = {step.argval for step in dis.get_instructions(code) if step.opname in _LOOKS_UP}
+        inside = [global_reads(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        known = _reads[code] = frozenset(names.union(*inside))
+    return known

@@ -74,7 +74,7 @@ def _of_function(function: types.FunctionType, seen: dict[int, int]) -> bytes:
         except ValueError:
             parts.append(b"empty")
     names = function.__globals__
-    parts += [_digest(names[name], seen) for name in sorted(set(global_reads(function.__code__))) if name in names]
+    parts += [_digest(names[name], seen) for name in sorted(global_reads(function.__code__)) if name in names]
     return _hash("function", parts)
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ..errors import BadRequest
 from . import arrays
 from .device_array import KINDS, DeviceArray
-from .ref import pickling
+from .ref import meanwhile, pickling
 
 _DEVICES = "Devices are \"cuda\", \"cuda:1\" for a worker's second GPU, and \"host\"."
 
@@ -28,25 +28,15 @@ class _Pickler(arrays.Pickler):
 
 
 def dumps(value: Any, device: str) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
-    """As ``serialize.dumps``, with the memory of each array in `buffers`, and nothing else there.
-
-    Raises
-    ------
-    BadRequest
-        The value has no array, or one of a dtype that no device has.
+    """As ``serialize.dumps``, with the memory of each array in `buffers`, and nothing else there. Raises BadRequest if
+    the value has no array, or one of a dtype that no device has.
     """
     arrays.know_imported(_reducers, _array, _tensor)
     file = io.BytesIO()
     ids: dict[str, int] = {}
-    outer = getattr(pickling, "ids", None), getattr(pickling, "by_file", False)
-    pickling.ids, pickling.by_file = ids, False
     buffers: list[pickle.PickleBuffer] = []
-    _current.buffers = buffers
-    try:
+    with meanwhile(pickling, ids=ids, by_file=False), meanwhile(_current, buffers=buffers):
         _Pickler(file, protocol=5).dump((device, value))
-    finally:
-        pickling.ids, pickling.by_file = outer
-        del _current.buffers
     if not buffers:
         raise BadRequest(f"there is no array in this {type(value).__name__} that could lie on a device",
                          "device= is for numpy arrays and CPU tensors, at any depth.")
@@ -55,12 +45,8 @@ def dumps(value: Any, device: str) -> tuple[bytes, list[pickle.PickleBuffer], li
 
 def loads(data: Any, memory: Sequence[Any]) -> Any:
     """On the worker: `memory` holds the buffers on the device."""
-    outer = getattr(_current, "memory", None)
-    _current.memory = memory
-    try:
+    with meanwhile(_current, memory=memory):
         return pickle.loads(data)[1]
-    finally:
-        _current.memory = outer
 
 
 def check_name(device: Any) -> str:

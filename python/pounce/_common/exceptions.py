@@ -19,13 +19,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from .. import errors
-from .ref import pickling
+from .ref import meanwhile, pickling
 from .traceback_lines import Line, lines_of, traceback_of
 
 _HEAP_TYPE = 1 << 9   # Py_TPFLAGS_HEAPTYPE of Include/object.h: the class was not written in C as a constant
 _SMALL_BYTES = 64 * 1024  # limit for AttributeError.obj, which only serves hints on misspelt names
 _WORDS_CHARS = 2_000
 _SOUGHT_IN: Any = AttributeError.obj
+_MEMBERS = types.MemberDescriptorType, types.GetSetDescriptorType  # of `__slots__`, and of what C keeps beside args
 _GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.10 has none
 
 MakePickler: TypeAlias = "Callable[[Any], pickle.Pickler]"  # takes the file; the pickler writes everything into it
@@ -102,12 +103,8 @@ def dumps(error: BaseException, make_pickler: MakePickler | None = None) -> byte
     """Raises what pickling `error` raises if it cannot travel. Others that it leads to are replaced by texts then."""
     from .arrays import Pickler
 
-    outer = getattr(pickling, "to_host", False)
-    pickling.to_host = True
-    try:
+    with meanwhile(pickling, to_host=True):
         return _Departure(error, make_pickler or (lambda file: Pickler(file, protocol=5))).records()
-    finally:
-        pickling.to_host = outer
 
 
 class _Departure:
@@ -291,12 +288,9 @@ def _members(kind: type) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for base in kind.__mro__:
         if base not in (BaseException, object):
-            members = {name: member for name, member in vars(base).items() if _is_member(name, member)} | members
+            own = {name: member for name, member in vars(base).items() if type(member) in _MEMBERS}
+            members = {name: member for name, member in own.items() if not name.startswith("__")} | members
     return members
-
-
-def _is_member(name: str, member: Any) -> bool:
-    return not name.startswith("__") and type(member) in (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 def _are_notes(notes: Any) -> bool:
@@ -331,7 +325,8 @@ class _Arrival:
             record = self._records[number]
             try:
                 reader = _Unpickler(record.pickle, self._error)
-                self._errors[number], self._states[number] = _called(*reader.load()), reader
+                make, args = reader.load()
+                self._errors[number], self._states[number] = make(*args), reader
             except Exception:
                 if number == 0:
                     raise
@@ -371,7 +366,8 @@ def _set(error: BaseException, **attributes: Any) -> None:
 
 def _read(data: bytes, error_of: Callable[[int], BaseException]) -> Any:
     reader = _Unpickler(data, error_of)
-    error = _called(*reader.load())
+    make, args = reader.load()
+    error = make(*args)
     _give(error, _State(*reader.load()))
     return error
 
@@ -394,10 +390,6 @@ class _QuietUnpickler(_Unpickler):
 def _sought(data: bytes, error_of: Callable[[int], Any]) -> Any:
     value = _QuietUnpickler(data, error_of).load()
     return sys.modules[value] if isinstance(value, str) else value[0]
-
-
-def _called(make: Callable[..., Any], args: Any) -> Any:
-    return make(*args)
 
 
 def _made(kind: type, args: tuple[Any, ...]) -> Any:

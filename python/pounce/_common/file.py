@@ -94,7 +94,7 @@ class File:
 
     def __reduce__(self) -> Any:
         view = self._view()
-        if getattr(pickling, "by_file", False):
+        if pickling.by_file:
             return _from_buffer, (self.path, pickle.PickleBuffer(view))
         return _from_part, (self.path, self.origin or part_of(self.path, 0, "r", view))
 
@@ -113,19 +113,13 @@ class File:
 def _from_buffer(path: str, buffer: Any) -> File:
     """On the worker: from the mapping of the same file, or from its content."""
     owner = memoryview(buffer).obj
-    return _made(owner.path if isinstance(owner, Mapping) else None, path, buffer)
-
-
-def _made(seen: str | None, path: str, content: Any) -> File:
-    file = File.__new__(File)
-    file.origin = None
-    if seen is None:
-        folder = tempfile.mkdtemp(prefix="pounce-file-")
-        weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
-        seen = os.path.join(folder, os.path.basename(path))
-        with open(seen, "wb") as copy:
-            copy.write(content)
-    file.path = seen
+    if isinstance(owner, Mapping):
+        return _from_part(owner.path, None)
+    folder = tempfile.mkdtemp(prefix="pounce-file-")
+    file = _from_part(os.path.join(folder, os.path.basename(path)), None)
+    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+    with open(file.path, "wb") as copy:
+        copy.write(buffer)
     return file
 
 

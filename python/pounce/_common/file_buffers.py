@@ -28,13 +28,7 @@ class InFiles:
 
 
 def value_of(data: bytes, buffers: Sequence[Any]) -> Any:
-    """On the worker.
-
-    Raises
-    ------
-    FileNotHere
-        A file is missing, or another file lies there.
-    """
+    """On the worker. Raises FileNotHere if a file is missing, or if another file lies there."""
     return pickle.loads(data, buffers=[_of_file(each) if isinstance(each, FilePart) else each for each in buffers])
 
 

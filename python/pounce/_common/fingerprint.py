@@ -28,10 +28,8 @@ class _Is:
 
 
 def fingerprint(function: Any, seen: dict[int, int] | None = None) -> list[Any] | None:
-    """Everything that the pickle depends on; None if that cannot be told or cannot be weakly referenced.
-
-    seen : dict of int to int
-        Functions that this fingerprint holds already, by identity, with their places in it: one may call itself.
+    """Everything that the pickle depends on; None if that cannot be told or cannot be weakly referenced. `seen`: the
+    places of the functions that this fingerprint holds already, by identity: one may call itself.
     """
     if importable(function):
         try:

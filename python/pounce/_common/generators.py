@@ -25,45 +25,27 @@ _SEED_BITS = 44  # torch seeds itself with 64 random bits (53 in older versions)
 
 
 class Generator(ABC):
-    """One library's global generator. All but ``is_here`` need the library to be imported.
-
-    Attributes
-    ----------
-    module : str
-        The module that has it.
-    name_there : str
-        A name that the module has only when its import is complete.
-    """
+    """One library's global generator. All but ``is_here`` need the library to be imported."""
 
     module: str
-    name_there: str
+    name_there: str  # a name that the module has only when its import is complete
     tells_seed = False  # whether its state includes its seed
 
     @property
     def is_here(self) -> bool:
         return hasattr(sys.modules.get(self.module), self.name_there)
 
+    @property
+    def _library(self) -> Any:
+        return sys.modules[self.module]
+
     @abstractmethod
     def itself(self) -> Any:
         """The generator."""
 
-    def __init__(self) -> None:
-        self._last: tuple[object, bytes] = (None, b"")  # the last looks(), and the state then
-
+    @abstractmethod
     def state(self) -> bytes:
         """All that the next draws depend on. Equal bytes mean the same state."""
-        looks = self.looks()
-        if looks is None or looks != self._last[0]:
-            self._last = looks, self.read()
-        return self._last[1]
-
-    @abstractmethod
-    def read(self) -> bytes:
-        """The state, read from the generator."""
-
-    def looks(self) -> object:
-        """A value that changes whenever the state does, and is faster to read. None: this generator has none."""
-        return None
 
     @abstractmethod
     def restore(self, state: bytes) -> None: ...
@@ -91,9 +73,9 @@ class PythonsGenerator(Generator):
     module, name_there = "random", "random"
 
     def itself(self) -> Any:
-        return sys.modules["random"].random.__self__
+        return self._library.random.__self__
 
-    def read(self) -> bytes:
+    def state(self) -> bytes:
         version, words, gauss = self.itself().getstate()
         return pickle.dumps((version, struct.pack(_WORDS, *words), gauss), 5)
 
@@ -113,29 +95,22 @@ class PythonsGenerator(Generator):
         _, (*words, _), _ = self.itself().getstate()
         return not _is_seeded(words)
 
-    def looks(self) -> object:
-        return self.watch(), self.itself().gauss_next
-
     @functools.cached_property
     def watch(self) -> Callable[[], object]:
         """CPython stores the position and the words after the object's head (Modules/_randommodule.c)."""
         _, (*words, place), _ = self.itself().getstate()
         if sys.implementation.name != "cpython":
-            return self.read
-        return _memory(id(self.itself()) + object.__basicsize__, [place, *words]) or self.read
+            return self.state
+        return _memory(id(self.itself()) + object.__basicsize__, [place, *words]) or self.state
 
 
 class NumpysGenerator(Generator):
     module, name_there = "numpy.random", "get_state"
 
-    @property
-    def _library(self) -> Any:
-        return sys.modules[self.module]
-
     def itself(self) -> Any:
         return self._library.get_state.__self__
 
-    def read(self) -> bytes:
+    def state(self) -> bytes:
         kind = self._kind()
         if kind != _TWISTER:
             return pickle.dumps((kind, self._library.get_state(legacy=False)), 5)
@@ -180,12 +155,13 @@ class NumpysGenerator(Generator):
         """The last of its words, and its position after them (numpy/random/src/mt19937/mt19937.h)."""
         bits = self.bits()
         if bits is None or self._kind() != _TWISTER:
-            return self.read
+            return self.state
         _, words, place, *_ = self._library.get_state()
         here = bits.ctypes.state_address + 4 * (_STATE_WORDS + 1) - _WATCHED_BYTES
         look = _memory(here, [*words[1 - _WATCHED_BYTES // 4 :].tolist(), place])
         now = self._library.get_bit_generator
-        return self.read if look is None else lambda: look() if now() is bits else None  # `bits` keeps the memory alive
+        # `bits` keeps the memory alive.
+        return self.state if look is None else lambda: look() if now() is bits else None
 
     def bits(self) -> Any:
         """The bit generator; None: this version of numpy does not tell."""
@@ -201,17 +177,12 @@ class TorchsGenerator(Generator):
     _WORDS_AT = 24  # offset in its state, after four numbers, of which the seed is the first (CPUGeneratorImpl.cpp)
 
     def __init__(self) -> None:
-        super().__init__()
         self._seeded: bytearray | None = None  # a template: the state after a seed
-
-    @property
-    def _library(self) -> Any:
-        return sys.modules[self.module]
 
     def itself(self) -> Any:
         return self._library.default_generator
 
-    def read(self) -> bytes:
+    def state(self) -> bytes:
         return self._bytes(self.itself())
 
     def restore(self, state: bytes) -> None:

@@ -12,12 +12,8 @@ _REMOVED = " (deleted)"  # as Linux marks it (proc(5), /proc/pid/cwd)
 
 
 def folder() -> str:
-    """Its name, whether it exists or not.
-
-    Raises
-    ------
-    FileNotFoundError
-        It is gone, and this system does not tell its former name.
+    """Its name, whether it exists or not. Raises FileNotFoundError if it is gone and this system does not tell its
+    former name.
     """
     try:
         return os.getcwd()

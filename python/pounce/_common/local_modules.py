@@ -98,6 +98,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self._follows = False  # the current reload repeats one of the notebook's
 
     def serve(self, sources: dict[str, Source], in_place: bool) -> int:
+        """Imports use these texts from now on. Returns a new number after each change of them."""
         if sources != self._sources:
             self._sources, self._in_place = sources, in_place
             self._generation += 1
@@ -110,6 +111,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         return self._generation
 
     def install(self) -> None:
+        """Reloads read the source file from now on."""
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
@@ -122,6 +124,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
     @contextlib.contextmanager
     def following(self) -> Iterator[None]:
+        """Reloads inside the block repeat the notebook's, from the texts that were sent."""
         self._follows = True
         try:
             yield
@@ -163,26 +166,7 @@ class _Loader(importlib.abc.SourceLoader):
 
 
 _finder = _Finder()
-
-
-def serve(sources: dict[str, Source], in_place: bool = False) -> int:
-    """On the worker: imports use these texts from now on. Returns a new number after each change of them."""
-    return _finder.serve(sources, in_place)
-
-
-def install() -> None:
-    """On the worker: reloads read the source file from now on."""
-    _finder.install()
-
-
-def later() -> list[tuple[str, Source]]:
-    """On the worker: the modules that the notebook has loaded again since, in its order. Each is returned once."""
-    return _finder.later()
-
-
-def following() -> contextlib.AbstractContextManager[None]:
-    """On the worker: reloads inside the block repeat the notebook's, from the texts that were sent."""
-    return _finder.following()
+serve, install, later, following = _finder.serve, _finder.install, _finder.later, _finder.following
 
 
 def is_local(module: Any) -> bool:
@@ -225,7 +209,6 @@ class SearchPath(NamedTuple):
 
 
 def search_path() -> SearchPath:
-    """The folders that a worker has to search too."""
     folder, paths = here.folder(), SearchPath([], [], [])
     into = paths.front
     for path in dict.fromkeys(here.absolute(entry) for entry in sys.path):
@@ -265,6 +248,5 @@ def signature_of(path: str) -> tuple[int, int]:
 
 
 def source_of(name: str, path: str) -> Source:
-    """The source with the file's current text."""
     with open(path, "rb") as file:
         return Source(path, hasattr(sys.modules.get(name), "__path__"), file.read())

@@ -59,12 +59,8 @@ class Kept(NamedTuple):
 class MapStore:
     """A map's folder, used by one kernel at a time. Thread: one at a time; blocks as the file system does.
 
-    Raises
-    ------
-    NameTaken
-        Another kernel uses it; or the kept results are of another function or other chunks.
-    ResultGone
-        Others could have written there.
+    Raises NameTaken if another kernel uses it, or if the kept results are of another function or other chunks, and
+    ResultGone if others could have written there.
     """
 
     def __init__(self, home: str, name: str, facts: dict[str, Any]):

@@ -28,8 +28,6 @@ class Offer(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What one rank gets for one run."""
-
     process: str
     rank: Rank
     environment: dict[str, str]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import errors
@@ -54,7 +55,7 @@ class Ref:
         return hash(self.id)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        ids = getattr(pickling, "ids", None)
+        ids = pickling.ids
         if ids is None:
             raise TypeError("a pounce.Ref can only be pickled as an argument of submit() of the client that made it")
         return held, (ids.setdefault(self.id, len(ids)),)
@@ -69,7 +70,7 @@ class Awaited(str):
 
 def awaited(future: Any, task: Any) -> tuple[Any, ...]:
     """Pickles a future as an argument: the caller of dumps() finds it in the list of objects."""
-    ids = getattr(pickling, "ids", None)
+    ids = pickling.ids
     if ids is None:
         raise TypeError("a future can only be pickled as an argument of submit() and map(): "
                         "elsewhere take its result()")
@@ -78,10 +79,34 @@ def awaited(future: Any, task: Any) -> tuple[Any, ...]:
     return held, (ids.setdefault(place, len(ids)),)
 
 
-# State of the thread that is in dumps() or loads(): a Ref is pickled as its place in the list of objects. pickle's
-# persistent ids would call Python for every object of every argument; this costs nothing without Refs.
-pickling = threading.local()
-resolving = threading.local()
+class _Pickling(threading.local):
+    """State of the thread that is in dumps(), and the options of that: a Ref is pickled as its place in the list of
+    objects. pickle's persistent ids would call Python for every object of every argument; this costs nothing without
+    Refs.
+    """
+
+    ids: dict[str, int] | None = None
+    by_file = to_host = submitted = False
+
+
+class _Resolving(threading.local):
+    """State of the thread that is in loads()."""
+
+    resolve: Any = None
+
+
+pickling, resolving = _Pickling(), _Resolving()
+
+
+@contextlib.contextmanager
+def meanwhile(state: threading.local, **values: Any) -> Iterator[None]:
+    """Gives this thread's `state` these values for the time of the block."""
+    outer = {name: getattr(state, name, None) for name in values}
+    vars(state).update(values)
+    try:
+        yield
+    finally:
+        vars(state).update(outer)
 
 
 def held(index: int) -> Any:

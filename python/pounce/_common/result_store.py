@@ -53,13 +53,11 @@ def write_checkpoint(path: str, parts: Sequence[Any]) -> None:
 
 
 def read(path: str, digest: str = "", sealed: bool = False) -> tuple[dict[str, Any], list[bytearray]]:
-    """The header and the parts after it, in memory of their own. A file with an unexpected digest is not parsed.
+    """The header and the parts after it, in memory of their own. A file with an unexpected digest is not parsed. A
+    `sealed` file is a checkpoint, with the digest at its end.
 
     Raises ``ResultGone`` if it is not a file of pounce or its length does not fit, before memory is allocated for it,
     and ``OutOfMemory`` if there is no memory for its content.
-
-    sealed : bool
-        The file is a checkpoint, with the digest at its end.
     """
     import hashlib
 

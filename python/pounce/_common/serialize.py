@@ -16,13 +16,12 @@ from .ref import pickling, resolving
 
 ATOMS = frozenset((int, float, bool, str, bytes, complex, type(None)))
 NO_ARGUMENTS = pickle.dumps(((), {}), 5)  # for calls without arguments: neither side pickles it again
-_OF_A_PICKLING = "ids", "by_file", "to_host", "submitted"
 MOST_BUFFERS = 10_000  # limit for one value: a header lists their sizes (src/protocol/message_limits.h)
 
 
 def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
           to_host: bool = False, submitted: bool = False) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
-    """Pickles `obj`.
+    """Pickles `obj`. Raises what pickling raises; ``path_of_unpicklable`` finds out where.
 
     Parameters
     ----------
@@ -44,11 +43,6 @@ def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
         Views of the object's own memory, in order: nothing is copied. Contiguous; they keep their owner alive.
     objects : list of str
         Ids of the Refs inside; loads() calls `resolve` with their positions in this list.
-
-    Raises
-    ------
-    Exception
-        What pickling raised; ``path_of_unpicklable`` finds out where.
     """
     if type(obj) in ATOMS:
         return pickle.dumps(obj, 5), [], []
@@ -65,8 +59,9 @@ def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
     from .arrays import Pickler
 
     file = io.BytesIO()
-    outer = tuple(getattr(pickling, name, None) for name in _OF_A_PICKLING)
     ids: dict[str, int] = {}
+    # Not meanwhile(), which takes a microsecond.
+    outer = pickling.ids, pickling.by_file, pickling.to_host, pickling.submitted
     pickling.ids, pickling.by_file, pickling.to_host, pickling.submitted = ids, by_file, to_host, submitted or by_file
     try:
         Pickler(file, protocol=5, buffer_callback=copied).dump(obj)
@@ -81,12 +76,27 @@ def loads(data: Any, buffers: Sequence[Any] = (), resolve: Callable[[int], Any] 
     resolve : callable of int
         Returns the value of the Ref at that place of ``objects``; called once for each Ref inside.
     """
-    outer = getattr(resolving, "resolve", None)
-    resolving.resolve = resolve
+    outer, resolving.resolve = resolving.resolve, resolve
     try:
         return pickle.loads(data, buffers=buffers)
     finally:
         resolving.resolve = outer
+
+
+class LateArguments:
+    """The arguments of a call that waited for results: `data` and `buffers` are their pickle from when the call was
+    made, `values` has a value or a Ref for each place in its list of objects. Arrives as ``(args, kwargs)``.
+    """
+
+    def __init__(self, data: bytes, buffers: list[bytearray], values: list[Any]):
+        self._parts = data, [pickle.PickleBuffer(buffer) for buffer in buffers], values
+
+    def __reduce__(self) -> Any:
+        return _whole, self._parts
+
+
+def _whole(data: bytes, buffers: list[Any], values: list[Any]) -> Any:
+    return loads(data, buffers, values.__getitem__)
 
 
 class _Naming(pickle.Unpickler):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 
-
-def _outside_a_worker() -> bool:
+def is_to_end() -> bool:
+    """False outside a worker, whose interpreter sets its own function."""
     return False
-
-
-is_to_end: Callable[[], bool] = _outside_a_worker  # a worker's interpreter sets its own

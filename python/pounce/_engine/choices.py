@@ -52,7 +52,6 @@ class Choice(NamedTuple):
 
 
 def choice_of(choice: _core.Choice) -> Choice:
-    """The public form of ``_core``'s choice."""
     return Choice(choice.kind, choice.option, choice.now, eta_of(choice.eta), choice.against)
 
 

@@ -30,12 +30,8 @@ def find_program(name: str) -> str:
 
 
 def ensure(launcher: str | None, config: str | None) -> str:
-    """Starts pounced unless it runs, and returns its endpoint as one line of JSON. Blocks.
-
-    Raises
-    ------
-    PounceError
-        The reason that pounced gave, by its code; ``DaemonUnavailable`` if it gave none.
+    """Starts pounced unless it runs, and returns its endpoint as one line of JSON. Blocks. Raises the error that
+    pounced gave, by its code; ``DaemonUnavailable`` if it gave none.
     """
     command = [find_program("pounced"), "ensure"]
     if config is not None:

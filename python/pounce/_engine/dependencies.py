@@ -13,16 +13,9 @@ from typing import Any
 
 
 class Dependencies:
-    """The dependencies of one call. Any thread: the thread that brings the last end calls one of the callbacks, once.
-
-    Parameters
-    ----------
-    tasks : dict
-        The task of each future.
-    ready : callable
-        All have ended well.
-    failed : callable
-        Called with the future that failed or was cancelled, after its own end: a chain of calls may be long.
+    """The dependencies of one call: `tasks` has the task of each future. Any thread: the one that brings the last end
+    calls one of the callbacks, once: `ready` when all have ended well, `failed` with the future that failed or was
+    cancelled, after its own end, since a chain of calls may be long.
     """
 
     def __init__(self, tasks: dict[Any, Any], ready: Callable[[], object], failed: Callable[[Any], object]):
@@ -102,14 +95,16 @@ def with_note(error: BaseException, note: str) -> BaseException:
     return copied
 
 
+def arguments_by_path(args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> list[tuple[str, Any]]:
+    """Each argument of `name` with its place in words; positional ones first."""
+    return [*((f"argument {n} of {name}", value) for n, value in enumerate(args)),
+            *((f"argument {word}= of {name}", value) for word, value in kwargs.items())]
+
+
 def place_of(future: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> str:
     """Which argument of `name` the future is, in words."""
-    for path, value in [*((f"argument {n} of {name}", value) for n, value in enumerate(args)),
-                        *((f"argument {word}= of {name}", value) for word, value in kwargs.items())]:
-        place = _path_in(value, future, path)
-        if place:
-            return place
-    return f"an argument of {name}"
+    places = (_path_in(value, future, path) for path, value in arguments_by_path(args, kwargs, name))
+    return next(filter(None, places), f"an argument of {name}")
 
 
 def _path_in(value: Any, future: Any, path: str, depth: int = 4) -> str:

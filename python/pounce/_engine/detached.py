@@ -39,7 +39,7 @@ class DetachedTask(Task):
         self._later = later
         self.log = TaskLog(os.path.join(self._folder, f"{row.task}.log"))
         if later:
-            self.log.skip()  # a later kernel is shown what comes from now on
+            self.log.news()  # a later kernel is shown what comes from now on
 
     def follow(self) -> None:
         """From now on the session passes on what pounced says. May settle the future at once."""

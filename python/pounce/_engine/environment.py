@@ -99,7 +99,6 @@ def _declared(prefix: str) -> dict[str, str]:
 
 
 def interpreter_of(prefix: str) -> str:
-    """The Python of the environment at `prefix`."""
     python = os.path.join(prefix, "bin", "python")
     if not os.access(python, os.X_OK):
         raise errors.BadRequest(f"env={prefix!r} is no environment: there is no program {python}",

@@ -34,13 +34,7 @@ class FileObject:
         return {part.place.device for part in parts}
 
     def as_data(self, hold: Hold) -> Any:
-        """The hold on its data, which is read from the files.
-
-        Raises
-        ------
-        FileChanged
-            A file has changed.
-        """
+        """The hold on its data, which is read from the files. Raises ``FileChanged``."""
         if self._as_data is None:
             for part in self._parts:
                 _check(part)
@@ -72,7 +66,6 @@ class FileObjects:
         return self._known.setdefault(hold.id, FileObject(hold, data, buffers, named))
 
     def used_by(self, objects: list[str]) -> list[FileObject]:
-        """The file objects among the objects of a call."""
         return [known for each in objects if (known := self._known.get(each)) is not None]
 
     def not_shared(self, used: list[FileObject], path: str) -> None:

@@ -16,8 +16,7 @@ from .. import _core
 from .._common import serialize
 from .._common.fingerprint import fingerprint
 from .._common.local_modules import LocalModules, Modules, Source
-from .._common.lru_cache import LruCache
-from .._common.submitted_functions import Fresh
+from .._common.submitted_functions import Fresh, LruCache
 
 
 class Pickled(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-import weakref
 
 from .. import _core, errors
 
@@ -33,25 +32,8 @@ class Watched:
         return None
 
 
-class Mutations:
-    """The objects that one client has handed over."""
-
-    def __init__(self) -> None:
-        # Equal data is one object, which is sent from the memory that was handed over first.
-        self._known: weakref.WeakValueDictionary[str, Watched] = weakref.WeakValueDictionary()
-
-    def add(self, object: str, watched: Watched) -> Watched:
-        """The caller keeps the result as long as it holds the object."""
-        return self._known.setdefault(object, watched)
-
-    def of(self, objects: list[str]) -> list[Watched]:
-        """The objects of a call; the caller keeps them until it has ended."""
-        return [watched for each in objects if (watched := self._known.get(each)) is not None]
-
-
-def mutations() -> Mutations | None:
-    """None: the check is off."""
-    return Mutations() if os.environ.get(VARIABLE) == "1" else None
+def is_checked() -> bool:
+    return os.environ.get(VARIABLE) == "1"
 
 
 def _digest(buffer: pickle.PickleBuffer) -> bytes:

@@ -30,7 +30,6 @@ class PassedOn:
             self._core.keep_result(task)
 
     def loads(self, ended: _core.Ended) -> Any:
-        """The value of a call that ended well."""
         with contextlib.suppress(errors.ClientClosed):
             self.hold = self._core.take_kept(ended.task)
         value, modules = serialize.loads_naming(ended.pickle, ended.buffers)

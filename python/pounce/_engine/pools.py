@@ -49,12 +49,9 @@ def pools_of(document: dict[str, Any]) -> list[Pool]:
     pools: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for lease in document["leases"]:
         if lease["session"] in mine and lease.get("leases_most"):
-            pools.setdefault((lease["session"], _kind(lease)), []).append(lease)
+            kind = repr([lease.get(name) for name in _REQUESTED])
+            pools.setdefault((lease["session"], kind), []).append(lease)
     return [_pool(leases) for leases in pools.values()]
-
-
-def _kind(lease: dict[str, Any]) -> str:
-    return repr([lease.get(name) for name in _REQUESTED])
 
 
 def _why(reasons: Iterable[str | None]) -> str:

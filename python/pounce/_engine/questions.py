@@ -21,9 +21,6 @@ class Questions:
         self._changed = threading.Condition()
         self._no_daemon: errors.PounceError | None = None  # why it could not be started again
 
-    def __len__(self) -> int:
-        return len(self._answers)
-
     def ask(self, question: Question, timeout: float) -> Any:
         """The answer; its error is raised. A question that was lost with its connection is sent again."""
         request = next(self._numbers)

@@ -62,10 +62,6 @@ class _Notebook:
                     self._used = (*self._used, name)
                 self._unseen = self._unseen - {name}
 
-    def _leave_unused(self, name: str) -> None:
-        look = GENERATORS[name].watch
-        self._unused = self._unused | {name: (look, look())}
-
     def drawn(self) -> Streams | None:
         """A stream whose keys are drawn from the used generators. None: none was used."""
         used = self.used()
@@ -93,7 +89,8 @@ class _Notebook:
         generator, (state, _) = GENERATORS[name], self._coming.pop(name)
         generator.restore(state)
         if name in self._unused and generator.tells_seed and generator.is_fresh():
-            self._leave_unused(name)  # the cell has drawn from it without a seed
+            look = generator.watch
+            self._unused = self._unused | {name: (look, look())}  # the cell has drawn from it without a seed
 
     def part(self) -> None:
         """Begins other streams here, since another process goes on drawing from the present ones."""

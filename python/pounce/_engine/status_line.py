@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import _core
 from .pools import Pool
@@ -23,7 +23,7 @@ class StatusLine:
         self._since = time.monotonic() - waited_s
         self._shown = ""      # the words without the seconds
         self._device = ""
-        self._out: _Output | None = None
+        self._out: Output | None = None
         self._over = False
 
     def update(self, state: str | None, lease: _core.LeaseStatus | None, hint: str = "",
@@ -75,35 +75,24 @@ def _device(lease: _core.LeaseStatus) -> str:
     return ", ".join(filter(None, (lease.node, lease.devices)))
 
 
-class _Output:
+class _Terminal:
     def show(self, line: str, changed: bool) -> None:
-        raise NotImplementedError
+        _write(f"\r\x1b[2K{line}")
 
     def end(self, line: str) -> None:
-        raise NotImplementedError
+        _write(f"\r\x1b[2K{line}\n")
 
 
-class _Terminal(_Output):
-    def show(self, line: str, changed: bool) -> None:
-        sys.stderr.write(f"\r\x1b[2K{line}")
-        sys.stderr.flush()
-
-    def end(self, line: str) -> None:
-        sys.stderr.write(f"\r\x1b[2K{line}\n")
-        sys.stderr.flush()
-
-
-class _File(_Output):
+class _File:
     def show(self, line: str, changed: bool) -> None:
         if changed:
             self.end(line)
 
     def end(self, line: str) -> None:
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+        _write(line + "\n")
 
 
-class _Notebook(_Output):
+class _Notebook:
     def __init__(self) -> None:
         self._handle: Any = None
 
@@ -121,7 +110,15 @@ class _Notebook(_Output):
         self.show(line, True)
 
 
-def output() -> _Output:
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+Output: TypeAlias = _Terminal | _File | _Notebook
+
+
+def output() -> Output:
     """Where pounce's own lines go: on a page each is an output of its own."""
     if has_page():
         return _Notebook()

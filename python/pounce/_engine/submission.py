@@ -14,17 +14,16 @@ from typing import Any, NamedTuple
 from .. import _core, errors
 from .._common import device_pickle, here, serialize, sharable_array
 from .._common.file_regions import have_to_travel_as_files
-from .._common.late_arguments import LateArguments
 from .._common.local_modules import Modules
 from .._common.random_streams import Streams
 from .._common.ref import Awaited, Ref
 from .._worker.kernel_calls import apply
 from ..errors import BadRequest
 from . import detached
-from .dependencies import Dependencies, place_of, with_note
+from .dependencies import Dependencies, arguments_by_path, place_of, with_note
 from .file_objects import FileObject, FileObjects
 from .function_cache import FunctionCache, Pickled
-from .mutations import Watched, mutations
+from .mutations import Watched, is_checked
 from .options import Options
 from .passed_on import PassedOn
 from .session import Session
@@ -69,7 +68,9 @@ class Submitter:
         self._results: weakref.WeakKeyDictionary[Any, weakref.ref[Ref]] = weakref.WeakKeyDictionary()
         self._scattered: sharable_array.Known = weakref.WeakKeyDictionary()
         self._files = FileObjects(self.session.core.hold)
-        self._mutations = mutations()
+        # By object, where changes of data are checked: equal data is sent from the memory that was handed over first.
+        self._watched: weakref.WeakValueDictionary[str, Watched] | None = (
+            weakref.WeakValueDictionary() if is_checked() else None)
         self._like_us = (launcher, config, cancel_grace)
         self._imports = imports
         self._others: dict[str, Submitter] = {}  # by the prefix of their environment
@@ -173,7 +174,7 @@ class Submitter:
             value, nbytes = self._result(each.future, path, holds, bytes_left, passed[each.future])
             values.append(value)
             bytes_left -= nbytes
-        late = LateArguments(call.payload[0], buffers, values)
+        late = serialize.LateArguments(call.payload[0], buffers, values)
         data, out, objects = serialize.dumps(late, by_file=True, most_buffers=_INLINE_BUFFERS)
         _check_size(data, task.name)
         return call._replace(payload=[data, *out], objects=objects, submitted_ns=time.monotonic_ns(),
@@ -249,8 +250,8 @@ class Submitter:
         self.session.submit(copy, call.function, call.payload, objects, copy.asks.resources, 0, time.monotonic_ns())
 
     def _watch(self, task: Task, objects: list[str]) -> None:
-        if self._mutations is not None:
-            task.watched = self._mutations.of(objects)
+        if self._watched is not None:
+            task.watched = [watched for each in objects if (watched := self._watched.get(each)) is not None]
 
     def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...],
                         kwargs: dict[str, Any], retries: int, streams: Streams | None = None) -> detached.DetachedTask:
@@ -273,7 +274,7 @@ class Submitter:
         if isinstance(value, Ref):
             return value if device is None else value.on_device(device)
         if device is not None:
-            return self._scatter_to_device(value, device)
+            return self._hold_scattered(value, *parts_for_device(value, device), device=device)
         shared = sharable_array.scattered(value, self._scattered)
         if shared is not None and shared.ref is not None:
             return shared.ref
@@ -282,17 +283,13 @@ class Submitter:
         except Exception as error:
             raise not_picklable(value, "the value", error) from error
         _no_refs_in_it(objects)
-        again = functools.partial(self.scatter, value) if buffers else None
-        ref = self._hold(data, buffers, "what was scattered", [], send_now=True, by_content=shared is None,
-                         on_device=again)
-        if self.session.modules is not None:
-            self.session.modules.scattered(ref, value)
+        ref = self._hold_scattered(value, data, buffers, by_content=shared is None)
         return ref if shared is None else shared.keep(ref)
 
-    def _scatter_to_device(self, value: Any, device: str) -> Ref:
-        data, buffers = parts_for_device(value, device)
-        again = functools.partial(self.scatter, value)
-        ref = self._hold(data, buffers, "what was scattered", [], send_now=True, on_device=again, device=device)
+    def _hold_scattered(self, value: Any, data: bytes, buffers: list[Any], by_content: bool = True,
+                        device: str = "") -> Ref:
+        again = functools.partial(self.scatter, value) if buffers else None
+        ref = self._hold(data, buffers, "what was scattered", [], True, by_content, again, device)
         if self.session.modules is not None:
             self.session.modules.scattered(ref, value)
         return ref
@@ -325,7 +322,7 @@ class Submitter:
 
     def _with_objects(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any],
                       least: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        values = [self._large(arg, path, holds, least) for path, arg in _arguments_by_path(args, kwargs, name)]
+        values = [self._large(arg, path, holds, least) for path, arg in arguments_by_path(args, kwargs, name)]
         return tuple(values[: len(args)]), dict(zip(kwargs, values[len(args) :], strict=True))
 
     def _large(self, arg: Any, path: str, holds: list[Any], least: int) -> Any:
@@ -349,10 +346,10 @@ class Submitter:
               by_content: bool = True, on_device: Callable[[str], Ref] | None = None, device: str = "") -> Ref:
         """`path`: the user's name for it, for messages. Data for a device is sent as data, even from a file."""
         in_files = self._files.held(data, buffers, send_now) if buffers and not device else None
-        watched = Watched(path, buffers) if self._mutations is not None and in_files is None else None
+        watched = Watched(path, buffers) if self._watched is not None and in_files is None else None
         hold = in_files.hold if in_files else self.session.core.hold(data, buffers, send_now, by_content, device)
-        if self._mutations is not None and watched is not None:
-            watched = self._mutations.add(hold.id, watched)
+        if self._watched is not None and watched is not None:
+            watched = self._watched.setdefault(hold.id, watched)
         nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
         ref = Ref(hold.id, nbytes, (in_files or hold, watched), device, on_device)
         holds.append(ref)
@@ -419,16 +416,10 @@ def not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError
 
 def _not_picklable_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], name: str,
                              error: Exception) -> errors.PounceError:
-    for path, arg in _arguments_by_path(args, kwargs, name):
+    for path, arg in arguments_by_path(args, kwargs, name):
         if serialize.path_of_unpicklable(arg, path) is not None:
             return not_picklable(arg, path, error)
     return errors.NotPicklable(f"the arguments of {name} cannot be pickled: {error}")
-
-
-def _arguments_by_path(args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> list[tuple[str, Any]]:
-    """Each argument with its name for messages; positional ones first."""
-    return [*((f"argument {i} of {name}", arg) for i, arg in enumerate(args)),
-            *((f"argument {key}= of {name}", arg) for key, arg in kwargs.items())]
 
 
 @atexit.register

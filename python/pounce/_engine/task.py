@@ -69,7 +69,6 @@ class Task:
             heard()
 
     def called(self) -> str:
-        """Its name in messages."""
         return "the cell" if self.name == "run_cell" else self.name
 
     def is_sent_again(self, ended: _core.Ended) -> bool:

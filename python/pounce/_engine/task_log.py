@@ -27,10 +27,6 @@ class TaskLog:
         except OSError:
             return b""
 
-    def skip(self) -> None:
-        """Counts what is there now as shown."""
-        self.news()
-
     def news(self) -> bytes:
         """The output since the last call; where part of it was removed already, the line that says so."""
         try:

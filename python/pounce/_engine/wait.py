@@ -92,7 +92,6 @@ class Wait(NamedTuple):
 
 
 def wait_of(status: _core.LeaseStatus | _core.DetachedRow | None) -> Wait:
-    """The wait of a lease, or of a task that waits for one."""
     if status is None:
         return Wait("asking", "for a lease")
     limit = Limit._make(status.limit) if status.limit else None

@@ -16,6 +16,7 @@ from .wait import NO_JOB_RUNS_YET
 
 GRAMMAR = ("a step is cpu, a GPU (a100_3g.20gb, a100:2, 1), class=NAME or cancel, and may end in @ and how long to "
            "wait before it: cpu@5min")
+_SENTENCE = GRAMMAR[0].upper() + GRAMMAR[1:] + "."
 _LOOK_S = 0.5
 _SETTLED_S = 2.0  # by then Slurm has looked at the job: one that still waits does not fit
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -51,7 +52,7 @@ def parsed(policy: Any) -> tuple[Step, ...]:
     words = policy.split(",") if isinstance(policy, str) else list(policy) if isinstance(policy, Iterable) else [policy]
     steps = tuple(_step(word) for word in words)
     if not steps:
-        raise BadRequest("a wait policy has at least one step", _sentence())
+        raise BadRequest("a wait policy has at least one step", _SENTENCE)
     for step, later in itertools.pairwise(steps):
         if step.cancels:
             raise BadRequest(f"nothing comes after cancel, but {later} does", "Put cancel last.")
@@ -63,7 +64,7 @@ def parsed(policy: Any) -> tuple[Step, ...]:
 
 def _step(word: Any) -> Step:
     if not isinstance(word, str):
-        raise BadRequest(f"a step of a wait policy is a text, not {word!r}", _sentence())
+        raise BadRequest(f"a step of a wait policy is a text, not {word!r}", _SENTENCE)
     what, at, after = word.strip().partition("@")
     seconds = seconds_of(after) if at else None
     if at and (seconds is None or seconds < 0):
@@ -71,12 +72,8 @@ def _step(word: Any) -> Step:
                          "Write cpu@5min, cpu@90s or cpu@2h.")
     known = what in ("cpu", "cancel") or (what.startswith("class=") and _NAME.fullmatch(what.removeprefix("class=")))
     if not known and (not _GPU.fullmatch(what) or what == "0"):
-        raise BadRequest(f"{word.strip()!r} is no step of a wait policy", _sentence())
+        raise BadRequest(f"{word.strip()!r} is no step of a wait policy", _SENTENCE)
     return Step(what, seconds, word.strip())
-
-
-def _sentence() -> str:
-    return GRAMMAR[0].upper() + GRAMMAR[1:] + "."
 
 
 class Plan:
@@ -96,10 +93,9 @@ class Plan:
             is_time = now - self._submitted >= step.after_s
         else:
             is_time = state == "queued" and slurm_reason not in ("", "None") and now - self._since >= _SETTLED_S
-        return self._take() if is_time else None
-
-    def _take(self) -> Step:
-        self._since = time.monotonic()
+        if not is_time:
+            return None
+        self._since = now
         return self._steps.pop(0)
 
     def look_in(self) -> float | None:

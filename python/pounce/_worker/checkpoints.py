@@ -15,16 +15,6 @@ from .. import errors
 from .._common import result_store, serialize
 from . import interpreter
 
-_keys: dict[str, str] = {}  # by task: the key under which its checkpoint is kept, instead of the task's id
-
-
-def use_key(key: str) -> None:
-    """The running task keeps its checkpoint under `key` instead of its id: tasks with that key find it until forget()
-    is called. For cells, which are another task each time.
-    """
-    _keys.clear()
-    _keys[interpreter.running.task] = key
-
 
 def save(obj: Any) -> None:
     job = interpreter.running
@@ -53,30 +43,14 @@ def load(default: Any) -> Any:
     return serialize.loads(data, buffers)
 
 
-def forget(key: str) -> None:
-    """Removes what is kept under `key`."""
-    path = os.path.join(_folder(), _name_of(key))
-    if os.path.lexists(path):
-        os.unlink(path)
-
-
 def _remove_in_time(job: Any, path: str) -> None:
-    if not job.kept_in and job.task not in _keys:
+    if not job.kept_in:
         interpreter.core.remove_when_acknowledged(job.task, path)
 
 
 def _path(job: Any) -> str:
-    key = _keys.get(job.task)
-    if key is not None:
-        return os.path.join(_folder(), _name_of(key))
     # pounced removes a session's files with the session; a task with a name outlives every session.
     return os.path.join(_folder(), f"{job.task}.checkpoint" if job.kept_in else f"{job.session}-{job.task}.checkpoint")
-
-
-def _name_of(key: str) -> str:
-    import hashlib
-
-    return f"key-{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}.checkpoint"
 
 
 def _folder() -> str:

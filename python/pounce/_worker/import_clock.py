@@ -22,7 +22,7 @@ class ImportClock:
         bootstrap = sys.modules["_frozen_importlib"]
         find = getattr(bootstrap, _IMPORT, None)
         if isinstance(find, types.FunctionType):
-            setattr(bootstrap, _IMPORT, _in_file_of(find, self._timed(find)))
+            setattr(bootstrap, _IMPORT, self._timed(find))
 
     def _timed(self, find: Any) -> Any:
         get_ident, monotonic = threading.get_ident, time.monotonic
@@ -36,10 +36,6 @@ class ImportClock:
             finally:
                 self._depth, self.seconds = 0, self.seconds + monotonic() - start
 
+        # Under the file name of importlib, whose frames tracebacks leave out.
+        timed.__code__ = timed.__code__.replace(co_filename=find.__code__.co_filename)
         return timed
-
-
-def _in_file_of(other: types.FunctionType, function: types.FunctionType) -> types.FunctionType:
-    """The function under the file name of importlib, whose frames tracebacks leave out."""
-    function.__code__ = function.__code__.replace(co_filename=other.__code__.co_filename)
-    return function

@@ -11,6 +11,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import builtins
 import faulthandler
+import functools
 import os
 import sys
 import time
@@ -43,17 +44,10 @@ running: Any = None  # the _core.Job whose function runs
 _TRACEBACK_CHARS = 16_000
 
 
-_NOTHING: tuple[Any, ...] = ((), {})  # a call's arguments; random streams may follow them
-
-
-class _ResultNotPicklable(Exception):
-    """Carries an error in pickling the result past the handlers for the function's own errors."""
-
-
 class Runner:
     """Turns jobs into outcomes."""
 
-    def __init__(self, where: dict[str, str], ahead: ModulesAhead | None = None) -> None:
+    def __init__(self, where: dict[str, str], ahead: ModulesAhead) -> None:
         self._where = where  # node and devices, for the outcomes that a later kernel reads
         self._functions = SubmittedFunctions()
         self._peak_memory = PeakMemory()
@@ -71,14 +65,13 @@ class Runner:
             return _kept(job, outcome, self._where) if parts.kept_in else outcome
         finally:
             running = None
-            if self._ahead is not None:
-                self._ahead.task_ended()
+            self._ahead.task_ended()
 
     def _execute(self, job: Any, parts: _core.JobParts) -> _core.JobOutcome:
         start = end = 0.0
         stage = "its function was unpickled"
         self._peak_memory.begin()
-        self._before = self._imports.seconds - (self._ahead.waited(parts.received) if self._ahead is not None else 0.0)
+        self._before = self._imports.seconds - self._ahead.waited(parts.received)
         try:
             here.follow()
             if parts.command:
@@ -89,8 +82,10 @@ class Runner:
             else:
                 function = self._function(job, parts.function)
                 stage = "its arguments were unpickled"
-                empty = parts.pickle == NO_ARGUMENTS
-                args, kwargs, *streams = _NOTHING if empty else loads(parts.pickle, parts.buffers, _Resolver(job))
+                if parts.pickle == NO_ARGUMENTS:
+                    args, kwargs, streams = (), {}, []
+                else:
+                    args, kwargs, *streams = loads(parts.pickle, parts.buffers, _resolver(job))
             if streams or (cells is not None and cells.are_here):
                 _begin_streams(function, *streams)
             _take_back_interrupt()
@@ -105,10 +100,8 @@ class Runner:
             try:
                 pickle, buffers, _ = dumps(value, to_host=True)
             except Exception as error:
-                raise _ResultNotPicklable(_type_name(type(value))) from error
+                return _core.JobOutcome(error=_not_picklable(value, error), figures=self._figures(start, end))
             return _core.JobOutcome(True, pickle, buffers, None, self._figures(start, end))
-        except _ResultNotPicklable as problem:
-            return _core.JobOutcome(error=_not_picklable(problem), figures=self._figures(start, end))
         except BaseException as error:  # SystemExit too: it ends the task, not the worker
             return _failure(job, error, stage)._replace(figures=self._figures(start, end))
         finally:
@@ -139,25 +132,19 @@ class Runner:
         return function.function() if type(function) is Fresh else function
 
 
-class _Resolver:
-    """Values of the refs in a job's arguments: each is unpickled once per task."""
+def _resolver(job: Any) -> Callable[[int], Any]:
+    """Gives the values of the refs in a job's arguments: each is unpickled once per task."""
 
-    def __init__(self, job: Any):
-        self._job = job
-        self._values: dict[int, Any] = {}
+    @functools.cache
+    def value(index: int) -> Any:
+        kept: _core.PickledObject = job.object(index)
+        if kept.buffers and type(kept.buffers[0]) is _core.DeviceMemory:
+            from .._common import device_pickle
 
-    def __call__(self, index: int) -> Any:
-        if index not in self._values:
-            self._values[index] = _value_of(self._job.object(index))
-        return self._values[index]
+            return device_pickle.loads(kept.pickle, kept.buffers)
+        return loads(kept.pickle, kept.buffers)
 
-
-def _value_of(kept: _core.PickledObject) -> Any:
-    if kept.buffers and type(kept.buffers[0]) is _core.DeviceMemory:
-        from .._common import device_pickle
-
-        return device_pickle.loads(kept.pickle, kept.buffers)
-    return loads(kept.pickle, kept.buffers)
+    return value
 
 
 def _kept_call(job: Any) -> tuple[Any, ...]:
@@ -225,13 +212,13 @@ def _pickled(error: BaseException) -> bytes:
         return b""
 
 
-def _not_picklable(problem: _ResultNotPicklable) -> _core.Error:
-    name, cause = problem.args[0], problem.__cause__
-    text = f"the function returned a {name}, which cannot be pickled: {_summary(cause)}"
+def _not_picklable(value: Any, error: Exception) -> _core.Error:
+    name = _type_name(type(value))
+    text = f"the function returned a {name}, which cannot be pickled: {_summary(error)}"
     return _core.Error("result_not_picklable", text, context={"type": name})
 
 
-def _summary(error: BaseException | None) -> str:
+def _summary(error: BaseException) -> str:
     from .._common import exceptions
 
     return exceptions.words_of(error)

@@ -15,7 +15,6 @@ _is_installed = False
 
 
 def install() -> None:
-    """Registers the backend in this process."""
     global _is_installed
     _is_installed = True
     AfterImport(_MODULE, lambda: _register(sys.modules[_MODULE]))

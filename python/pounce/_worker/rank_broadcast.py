@@ -22,9 +22,7 @@ def new_group(device: str) -> str:
 
 def receive(place: Place, order: Order, buffers: list[Any] | None) -> str:
     """Puts the value on this rank's device, and returns the device's name. Runs on the worker, as an ordinary task.
-
-    buffers : list of numpy.ndarray, optional
-        On rank 0, which sends them to the others.
+    `buffers`: the arrays of bytes, on rank 0, which sends them to the others.
     """
     with rank_run.as_rank(place):
         for known in _values, _groups:

@@ -44,10 +44,8 @@ def run(place: Place, streams: Streams | None, function: Callable[..., Any], kwa
 
 
 def command(place: Place, environment: dict[str, str], words: list[str]) -> int | None:
-    """Runs a program once on this node; None: another rank of the node runs it.
-
-    environment : dict of str to str
-        Variables for the program, beside those of the rank.
+    """Runs a program once on this node; None: another rank of the node runs it. `environment`: the program's variables,
+    beside those of the rank.
     """
     with as_rank(place, at_once=True):
         if not place.is_leader:

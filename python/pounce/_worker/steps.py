@@ -31,22 +31,14 @@ class Left(BaseException):
 
 
 class Steps(Generic[Item]):
-    """What ``steps()`` returns.
-
-    Attributes
-    ----------
-    position : int
-        Steps that are over. During the first it is 0.
-    watch : Watch or None
-        None: a plain loop.
-    """
+    """What ``steps()`` returns."""
 
     def __init__(self, iterable: Iterable[Item], total: int | None = None):
         self._iterable, self._total = iterable, total
         self._resumed: dict[str, Any] | None = None
         self._seeds = b""  # when the current pass began
-        self.position = 0
-        self.watch: Watch | None = None
+        self.position = 0  # steps that are over; during the first it is 0
+        self.watch: Watch | None = None  # None: a plain loop
 
     def begins_again(self) -> bool:
         """False for an iterator, such as a generator or enumerate(): its position would be counted twice."""

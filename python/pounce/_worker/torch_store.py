@@ -63,7 +63,7 @@ def one_group() -> Iterator[None]:
         yield
     except Exception as error:
         first = _failed_first() if _is_initialized() else None
-        if first is None or first == _own_rank():
+        if first is None or first == int(os.environ["RANK"]):
             raise
         raise PeerFailed(first) from error
     finally:
@@ -82,12 +82,8 @@ def _failed_first() -> int | None:
     with contextlib.suppress(Exception):
         store = sys.modules[_MODULE].distributed_c10d._get_default_store()
         store.set_timeout(_STORE_TIMEOUT)
-        return int(store.compare_set("pounce/failed_first", "", str(_own_rank())))
+        return int(store.compare_set("pounce/failed_first", "", os.environ["RANK"]))
     return None
-
-
-def _own_rank() -> int:
-    return int(os.environ["RANK"])
 
 
 def _forget_in_accelerate() -> None:

@@ -17,8 +17,6 @@ from .rank_tasks import Rank, RankTasks, Run
 
 
 class Arrivals:
-    """The arriving members of one run."""
-
     def __init__(self, tasks: RankTasks, leases: Sequence[Options]):
         self._tasks, self._leases = tasks, leases
         self._requests: dict[int, list[Future]] = {}

@@ -11,7 +11,6 @@ from .. import _core, errors
 from .._common.rank import CAME, Order, Place
 from .._engine.session import Session
 from .._engine.submission import parts_for_device
-from .._worker.rank_broadcast import Held
 
 _JOIN_S = 120.0  # a group's first steps open devices and make connections between them
 _SLOWEST = 50e6  # bytes per second, on the slowest path
@@ -29,14 +28,8 @@ class Broadcast:
     def __repr__(self) -> str:
         return f"<pounce.Broadcast {self.key[:8]} of {self.nbytes:,} bytes on {self.device} of each rank>"
 
-    def on_rank(self) -> Held:
-        """Its placeholder in the arguments of a rank."""
-        return Held(self.key)
-
 
 class Value(NamedTuple):
-    """A value that is being broadcast."""
-
     pickle: bytes
     buffers: list[Any]  # numpy.ndarray of bytes
     device: str
@@ -60,13 +53,13 @@ class Broadcasts:
     def __init__(self, session: Session):
         self._alive: weakref.WeakSet[Broadcast] = weakref.WeakSet()
         self._groups: dict[tuple[str, tuple[str, ...]], str] = {}  # by the device and the processes that joined
-        self._came: dict[str, dict[int, int]] = {}  # by the group: the step that each rank has reached
-        self._uuids: dict[str, dict[int, str]] = {}  # by the group: the device of each rank
+        self._came: dict[str, dict[int, tuple[int, str]]] = {}  # by the group: each rank's last step, and its device
         self._session = session
 
     def group(self, device: str, places: Sequence[Place], new_group: Callable[[], str]) -> str:
         """The group of these processes: a known one, or a new one."""
-        _hear(self._session, self)
+        _of_sessions.setdefault(self._session, weakref.WeakSet()).add(self)
+        self._session.takers.setdefault(CAME, _rank_came)
         of = device, tuple(place.process for place in places)
         if of not in self._groups:
             # The groups of other processes are over.
@@ -88,14 +81,14 @@ class Broadcasts:
     def failed(self, group: str, error: BaseException, ranks: int) -> BaseException:
         """The error to raise. A timeout names the ranks that did not come."""
         came = self._came.get(group, {})
-        shared = _shared(self._uuids.pop(group, {}))
+        shared = _shared(came)
         self._groups = {known: name for known, name in self._groups.items() if name != group}
         if shared is not None:
             return shared
         if not isinstance(error, errors.Timeout):
             return error
-        last = max(came.values(), default=0)
-        missing = [rank for rank in range(ranks) if came.get(rank, 0) < last]
+        last = max((step for step, _ in came.values()), default=0)
+        missing = [rank for rank in range(ranks) if came.get(rank, (0, ""))[0] < last]
         if not missing:
             return error
         names = ", ".join(map(str, missing))
@@ -106,25 +99,19 @@ class Broadcasts:
 
     def came(self, group: str, rank: int, step: int, uuid: str) -> None:
         if group in self._came:
-            self._came[group][rank] = step
-            self._uuids.setdefault(group, {})[rank] = uuid
+            self._came[group][rank] = step, uuid
 
 
-def _shared(uuids: dict[int, str]) -> errors.PounceError | None:
+def _shared(came: dict[int, tuple[int, str]]) -> errors.PounceError | None:
     """The error for two ranks with one GPU, which is clearer than NCCL's."""
     try:
-        _core.one_rank_each([uuids[rank] or str(rank) for rank in sorted(uuids)])
+        _core.one_rank_each([uuid or str(rank) for rank, (_, uuid) in sorted(came.items())])
     except errors.BadRequest as error:
         return error
     return None
 
 
 _of_sessions: weakref.WeakKeyDictionary[Session, weakref.WeakSet[Broadcasts]] = weakref.WeakKeyDictionary()
-
-
-def _hear(session: Session, broadcasts: Broadcasts) -> None:
-    _of_sessions.setdefault(session, weakref.WeakSet()).add(broadcasts)
-    session.takers.setdefault(CAME, _rank_came)
 
 
 def _rank_came(session: Session, task: str, content: dict[str, Any], buffers: list[Any], /) -> None:

@@ -16,10 +16,11 @@ from ..errors import BadRequest
 from ..lease import Lease
 from . import gang_plan
 from .arrivals import Arrivals
-from .elastic_rounds import Members
 from .gang import Gang
 from .gang_shape import Shape
 from .rank_tasks import Call, Run
+
+SETTLE_S = 2.0  # the wait after a member has come, for others that come with it: a restart would cost more
 
 
 class ElasticGang(Gang):
@@ -100,7 +101,7 @@ class ElasticGang(Gang):
                 run = self._begin(name, call, {member: offers[member] for member in begun}, arrivals, restart)
                 run.wait()
                 arrivals.disturb(None)
-                if run.is_complete or (run.failures and not gang_plan.has_left(gang_plan.cause(run.failures).error)):
+                if run.is_complete or (run.failures and not isinstance(run.cause.error, gang_plan.LEASE_ENDED)):
                     return self._results(run)
                 for member in begun:
                     arrivals.ask(member)
@@ -131,10 +132,50 @@ def _assembled(members: Members, arrivals: Arrivals) -> dict[int, list[Offer]]:
             offers[member] = outcome
             members.come(member, time.monotonic())
             continue
-        was_lost = gang_plan.was_lost(outcome)
+        was_lost = isinstance(outcome, gang_plan.LOST)
         members.leave(member, for_good=not was_lost)
         if was_lost:
             arrivals.ask(member)
         elif members.are_too_few:
             raise outcome
     return offers
+
+
+class Members:
+    """The members, and which of them are ready for the next round of the program. Pure: the caller passes the time, in
+    seconds."""
+
+    def __init__(self, least: int, most: int):
+        self.least, self.most = least, most
+        self.here: set[int] = set()      # ready
+        self._expected: set[int] = set()  # members of the last round, which were there a moment ago
+        self._refused: set[int] = set()   # will never come
+        self._last_came = 0.0
+
+    @property
+    def are_too_few(self) -> bool:
+        """Whether there can never be enough of them."""
+        return self.most - len(self._refused) < self.least
+
+    def come(self, member: int, now: float) -> None:
+        self.here.add(member)
+        self._last_came = now
+
+    def leave(self, member: int, for_good: bool = False) -> None:
+        """The member's lease ended; `for_good`: it gets no other."""
+        self.here.discard(member)
+        self._expected.discard(member)
+        if for_good:
+            self._refused.add(member)
+
+    def begin(self) -> list[int]:
+        """Begins a round. Returns its members in the order of their ranks; each must come again for the next round."""
+        begun = sorted(self.here)
+        self._expected, self.here = self.here, set()
+        return begun
+
+    def begins_in(self, now: float) -> float | None:
+        """The seconds until the round begins; None: another member must come first."""
+        if len(self.here) < self.least or self._expected - self.here:
+            return None
+        return 0.0 if len(self.here) + len(self._refused) == self.most else max(0.0, self._last_came + SETTLE_S - now)

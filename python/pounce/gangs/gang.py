@@ -6,7 +6,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 from typing import Any
 
 from .. import errors
@@ -20,7 +19,7 @@ from .._engine.submission import Submitter, name_of
 from .._worker import rank_broadcast, rank_run
 from ..errors import BadRequest
 from ..future import Future
-from ..lease import Lease
+from ..lease import Lease, lease_with
 from . import gang_plan
 from .broadcasts import Broadcast, Broadcasts, Value, value_of
 from .gang_plan import Kind
@@ -65,9 +64,7 @@ class Gang:
     @property
     def lease(self) -> Lease | None:
         """The lease that it has or waits for; None: none was requested yet, or it was given back. Does not block."""
-        request = self._session.core.request(self._options.resources)
-        leases = self._session.core.leases()
-        return next((Lease(self._session, status) for status in leases if status.request == request), None)
+        return lease_with(self._session, self._options)
 
     def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Any]:
         """Calls the function on every rank at the same time and waits for all of them.
@@ -224,8 +221,7 @@ class Gang:
     def __enter__(self) -> Gang:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -239,14 +235,12 @@ class Gang:
         return self._submitter.session
 
     def _part(self, values: Any, place: Place) -> Any:
-        """The arguments of one rank."""
-
         def part(value: Any) -> Any:
             if isinstance(value, Ref) and value.device:
                 text = "a handle of data on a device is for calls: each rank of a gang has a device of its own"
                 raise BadRequest(text, "Use gang.scatter(value, broadcast=True).")
             if isinstance(value, Broadcast):
-                return value.on_rank()
+                return rank_broadcast.Held(value.key)
             return value.parts[place.rank.rank] if isinstance(value, Sharded) else value
 
         if isinstance(values, dict):

@@ -11,10 +11,10 @@ from .. import errors
 from .._common.rank import Offer, PeerFailed, Place, Rank
 
 # The lease of a rank ended, with all that ran there.
-_LEASE_ENDED = (errors.NodeFailed, errors.Preempted, errors.JobCancelled, errors.WalltimeReached, errors.LeaseEnded,
-                errors.LostError)
+LEASE_ENDED = (errors.NodeFailed, errors.Preempted, errors.JobCancelled, errors.WalltimeReached, errors.LeaseEnded,
+               errors.LostError)
 # The rank was ended from outside: what its peers raise then is a consequence.
-_LOST = (errors.WorkerCrashed, errors.OutOfMemory, *_LEASE_ENDED)
+LOST = (errors.WorkerCrashed, errors.OutOfMemory, *LEASE_ENDED)
 _NODES_NAMED = 4  # of more than these only the number is given
 
 
@@ -24,8 +24,6 @@ class Failure(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What kind of run it is."""
-
     name: str                 # unique among all runs
     is_checked: bool = False  # torch compares the ranks' collective calls
     restart: int = 0          # how often it was restarted with other ranks
@@ -103,24 +101,14 @@ def _consequence(error: BaseException) -> int:
     """How likely another rank's failure caused this one; 0: it cannot have."""
     if isinstance(error, PeerFailed):
         return 4
-    if isinstance(error, _LOST):
+    if isinstance(error, LOST):
         return 2 if is_of_a_collective(error) else 0
     return 3 if is_of_a_peer(error) else 1
 
 
-def was_lost(error: BaseException | None) -> bool:
-    """Whether its worker or its lease ended, for no fault of the program."""
-    return isinstance(error, _LOST)
-
-
-def has_left(error: BaseException | None) -> bool:
-    """Whether its lease ended: nothing is wrong with the program."""
-    return isinstance(error, _LEASE_ENDED)
-
-
 def ranks_of(failure: Failure, leases: Sequence[object]) -> list[int]:
     """The ranks that failed with it: with a lease end all ranks on that lease. `leases`: the lease of each rank."""
-    if not isinstance(failure.error, _LEASE_ENDED) or isinstance(failure.error, errors.LostError):
+    if not isinstance(failure.error, LEASE_ENDED) or isinstance(failure.error, errors.LostError):
         return [failure.rank]
     return [rank for rank, lease in enumerate(leases) if lease == leases[failure.rank]]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -72,16 +74,20 @@ class Run:
         self.futures = [tasks.start(rank, name, *call(place), output)
                         for rank, place, output in zip(ranks, places, outputs, strict=True)]
         for number, future in enumerate(self.futures):
-            future.add_done_callback(self._ended(number))
+            future.add_done_callback(functools.partial(self._ended, number))
 
     @property
     def is_complete(self) -> bool:
         """Whether all ranks have returned."""
         return all(future.done() and not future.cancelled() and future.exception(0) is None for future in self.futures)
 
+    @property
+    def cause(self) -> Failure:
+        return gang_plan.cause(self.failures)
+
     def error(self, is_checked: bool) -> BaseException:
         """The error to raise for failed ranks: the cause, which names its rank."""
-        failure = gang_plan.cause(self.failures)
+        failure = self.cause
         number, error = failure
         ranks = gang_plan.ranks_of(failure, [rank.options for rank in self._ranks])
         who = gang_plan.in_words(ranks, len(self._places), [self._places[rank].node for rank in ranks])
@@ -96,22 +102,17 @@ class Run:
     def wait(self) -> None:
         """Waits until all have ended, and shows their output. Stopping it (■, Ctrl-C) stops all."""
         try:
-            self._wait()
-        finally:
-            for output in self._outputs:
-                output.show()
-
-    def _wait(self) -> None:
-        try:
-            for future in self.futures:
-                future.exception()  # the waiting thread shows rank 0's output and the status line
-        except errors.Cancelled:
-            pass
+            with contextlib.suppress(errors.Cancelled):
+                for future in self.futures:
+                    future.exception()  # the waiting thread shows rank 0's output and the status line
+            concurrent.futures.wait(self.futures)
         except BaseException:  # ■
             self._tasks.stop(self.futures)
             concurrent.futures.wait(self.futures, GRACE_S * 5)
             raise
-        concurrent.futures.wait(self.futures)
+        finally:
+            for output in self._outputs:
+                output.show()
 
     def stop(self) -> None:
         """Any thread; does not wait."""
@@ -124,21 +125,18 @@ class Run:
         later.daemon = True
         later.start()
 
-    def _ended(self, rank: int) -> Callable[[Any], None]:
-        def look(future: Any) -> None:
-            if future.cancelled() or self.is_stopped:
-                return
-            error = future.exception(0)
-            if error is not None:
-                self.failures.append(Failure(rank, error))
-                # The rank that failed first is still ending: an interrupt could replace its exception.
-                first = error.first if isinstance(error, PeerFailed) else None
-                others = [future for number, future in enumerate(self.futures) if number != first]
-                if first is None and gang_plan.is_of_a_peer(error):
-                    self._stop_soon(others)
-                else:
-                    self._tasks.stop(others)
-            else:
-                self.returned.append(rank)
-
-        return look
+    def _ended(self, rank: int, future: Any) -> None:
+        if future.cancelled() or self.is_stopped:
+            return
+        error = future.exception(0)
+        if error is None:
+            self.returned.append(rank)
+            return
+        self.failures.append(Failure(rank, error))
+        # The rank that failed first is still ending: an interrupt could replace its exception.
+        first = error.first if isinstance(error, PeerFailed) else None
+        others = [future for number, future in enumerate(self.futures) if number != first]
+        if first is None and gang_plan.is_of_a_peer(error):
+            self._stop_soon(others)
+        else:
+            self._tasks.stop(others)

@@ -6,33 +6,20 @@ import dataclasses
 from collections.abc import Collection
 
 from . import manifest
+from .crossing import state_in
 from .folder import Folder
 from .manifest import Manifest
 from .needs import closure
 
 
 def adopt(target: Folder, source: Folder, names: Collection[str], key: bytes, turn: int) -> list[str]:
-    """
-    Parameters
-    ----------
-    target, source : Folder
-        No worker may use the target now. The source stays as it is; the two share the files.
-    names : collection of str
-        Adopted with the names that they need; empty: all. A name that the target has is replaced.
-    turn : int
-        The target's turn from now on.
+    """Adopts `names` with the names that they need, all if it is empty, and returns the adopted ones. A name that the
+    target has is replaced. `turn`: the target's from now on.
 
-    Returns
-    -------
-    list of str
-        The adopted names.
-
-    Raises
-    ------
-    Damaged, Foreign, NoSpace
-        The target is unchanged.
+    No worker may use the target now. The source stays as it is, and the two share the files. After Damaged, Foreign and
+    NoSpace the target is unchanged.
     """
-    theirs, mine = _manifest_of(source, key), _manifest_of(target, key)
+    theirs, mine = state_in(source, key), state_in(target, key)
     units = {name: unit for unit in theirs.units for name in unit.names}
     taken = closure(names or units.keys() | theirs.modules.keys(), units, theirs.modules)
     adopted = [unit for unit in theirs.units if unit.names & taken]
@@ -50,8 +37,3 @@ def adopt(target: Folder, source: Folder, names: Collection[str], key: bytes, tu
     target.keep_only(new.digests())
     target.leave()
     return sorted(taken)
-
-
-def _manifest_of(folder: Folder, key: bytes) -> Manifest:
-    data = folder.manifest()
-    return Manifest() if data is None else manifest.decode(data, key)

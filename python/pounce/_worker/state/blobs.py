@@ -83,10 +83,6 @@ class Reader:
             pass
 
     def read(self, stored: Stored) -> bytearray:
-        early = self._early.pop(stored, None)
-        if early is not None:
-            self._read_on()
-            return early.result()
         data = bytearray(stored.nbytes)
         self.fill(stored, memoryview(data))
         return data

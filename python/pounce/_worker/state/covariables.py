@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .memory import Memory, in_steps
+from .needs import reachable
 from .pickling import Around, Pickler, is_definition
 from .problems import Interrupted
 
@@ -20,21 +21,12 @@ Dump = Callable[[Pickler, str], None]  # pickles one name's value, or raises why
 
 @dataclass
 class Partition:
-    """Names by units, and what was learned on the way.
+    """Names by units, and what was learned on the way."""
 
-    units : list of frozenset of str
-    failed : dict of str to BaseException
-        Names that are in no unit, because they cannot be pickled.
-    around : Around
-        For the pickling of the units. It holds the picklers' memory, and is valid until the namespace changes.
-    nbytes : int
-        At most this many bytes will be written.
-    """
-
+    around: Around  # for pickling the units; holds the picklers' memory, and is valid until the namespace changes
     units: list[frozenset[str]] = field(default_factory=list)
-    failed: dict[str, BaseException] = field(default_factory=dict)
-    around: Around = field(default_factory=lambda: Around({}))
-    nbytes: int = 0
+    failed: dict[str, BaseException] = field(default_factory=dict)  # names that are in no unit: they cannot be pickled
+    nbytes: int = 0  # at most so many will be written
     depends: dict[str, set[str]] = field(default_factory=dict)
     picklers: list[Pickler] = field(default_factory=list)  # kept alive, so that no id is used twice
 
@@ -63,11 +55,9 @@ def definitions(namespace: dict[str, Any], names: Iterable[str]) -> dict[int, st
 
 def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str], outside: Outside, dump: Dump,
               check: Callable[[], None] = lambda: None, numbers: list[Any] | None = None) -> Partition:
-    """
-    Parameters
-    ----------
-    names : list of str
-        Names to examine; they are joined only with each other.
+    """Examines `names`, and joins them only with each other. A unit in a cycle with one of `outside` has names of that
+    one too: then both have to be examined.
+
     known : dict of int to str
         ``definitions`` of the whole namespace.
     outside : list of (names, names)
@@ -76,11 +66,6 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
         Called often; Interrupted passes through.
     numbers : list
         Gets containers of numbers: freeing millions of them takes a while, and the caller may do it when there is time.
-
-    Returns
-    -------
-    Partition
-        A unit in a cycle with one of `outside` has names of that one too: then both have to be examined.
     """
     found = Partition(around=Around(namespace, known))
     groups = Groups()
@@ -136,22 +121,11 @@ def _join_circles(depends: dict[str, set[str]], groups: Groups) -> None:
     edges: dict[str, set[str]] = {}
     for name, others in depends.items():
         edges.setdefault(groups.of(name), set()).update(groups.of(other) for other in others)
-    reached = {name: _reached(name, edges) for name in edges}
+    reached = {name: reachable(ahead, lambda each: edges.get(each, ())) for name, ahead in edges.items()}
     for name, others in reached.items():
         for other in others:
             if name in reached.get(other, ()):
                 groups.join(name, other)
-
-
-def _reached(name: str, edges: dict[str, set[str]]) -> set[str]:
-    seen: set[str] = set()
-    ahead = [name]
-    while ahead:
-        for other in edges.get(ahead.pop(), ()):
-            if other not in seen:
-                seen.add(other)
-                ahead.append(other)
-    return seen
 
 
 class Groups:

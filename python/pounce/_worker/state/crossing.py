@@ -69,12 +69,8 @@ class Assembly:
         return len(self._data) if blob == self._blob else 0
 
     def add(self, part: Part) -> bool:
-        """Returns whether the blob is whole, and in the folder.
-
-        Raises
-        ------
-        Damaged
-            The blob does not match its name, or this is not its next part: it must be sent again from its beginning.
+        """Returns whether the blob is whole, and in the folder. Raises Damaged if it does not match its name, or if
+        this is not its next part: it must be sent again from its beginning.
         """
         if part.start == 0:
             self._blob, self._data = part.blob, bytearray()
@@ -113,12 +109,8 @@ def lacking(folder: Folder, blobs: Collection[str]) -> list[str]:
 
 
 def commit(folder: Folder, state: Manifest, key: bytes) -> None:
-    """From now on the folder, which this process has taken, holds this state. Its blobs are there.
-
-    Raises
-    ------
-    TakenOver
-        Another worker has saved there since, or the state there is newer.
+    """From now on the folder, which this process has taken, holds this state. Its blobs are there. Raises TakenOver if
+    another worker has saved there since, or the state there is newer.
     """
     if state_in(folder, key).turn > state.turn:
         raise TakenOver(f"What is saved in {folder.path} is newer. "

@@ -23,7 +23,16 @@ _made_here = ""  # this process's own seed, if none can be stored
 
 def hash_seed(root: str) -> str:
     """The seed that workers of this process start with. `root`: the folder of the user's saved states."""
-    return _of_this_process() or _of_the_user(root)
+    global _made_here
+    seed = _of_this_process()
+    if seed:
+        return seed
+    try:
+        return _kept(root)
+    except (OSError, StateError):
+        # Saving variables there meets the same problem, and reports it.
+        _made_here = _made_here or _drawn()
+        return _made_here
 
 
 def _of_this_process() -> str:
@@ -42,16 +51,6 @@ def _began_with() -> dict[str, str]:
         variables = Path("/proc/self/environ").read_bytes().split(b"\0")
         return dict(os.fsdecode(one).partition("=")[::2] for one in variables)
     return dict(os.environ)
-
-
-def _of_the_user(root: str) -> str:
-    global _made_here
-    try:
-        return _kept(root)
-    except (OSError, StateError):
-        # Saving variables there meets the same problem, and reports it.
-        _made_here = _made_here or _drawn()
-        return _made_here
 
 
 def _kept(root: str) -> str:

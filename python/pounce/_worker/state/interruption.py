@@ -12,14 +12,9 @@ LOOK_S = 0.01  # between two checks of a thread that only waits
 
 
 class Interruption:
-    """The interruption of one save.
+    """The interruption of one save. Thread: any.
 
-    Parameters
-    ----------
-    must_stop : callable
-        Returns True if a task waits. It is called often, and in every thread of the save.
-
-    Thread: any.
+    `must_stop` returns True if a task waits. It is called often, and in every thread of the save.
     """
 
     def __init__(self, must_stop: Callable[[], bool] = lambda: False):

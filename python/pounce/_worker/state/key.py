@@ -18,11 +18,7 @@ def made_key(root: str) -> bytes:
 
 
 def key_of(root: str) -> bytes:
-    """
-    Raises
-    ------
-    FileNotFoundError, Foreign, Damaged
-    """
+    """Raises FileNotFoundError, Foreign, Damaged."""
     with contextlib.closing(Folder(root)) as folder:
         return _whole(folder.read(_NAME, _BYTES), folder)
 

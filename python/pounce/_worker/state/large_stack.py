@@ -25,12 +25,9 @@ _SOON_S = 0.02  # for the function to check by itself whether a task waits
 def call(function: Callable[[], T], seconds: float, interruption: Interruption | None = None) -> T:
     """The function's result, or what it raised.
 
-    Raises
-    ------
-    TooSlow
-        The function ran for `seconds`. A thread that does not end even then (it sleeps in C) is left behind.
-    Interrupted
-        A task waits. The function should check that too; if it does not within a moment it is ended like a slow one.
+    TooSlow: the function ran for `seconds`. A thread that does not end even then (it sleeps in C) is left behind.
+    Interrupted: a task waits. The function should check that too; if it does not within a moment it is ended like a
+    slow one.
     """
     outcome: list[T] = []
     errors: list[BaseException] = []

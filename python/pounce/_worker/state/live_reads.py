@@ -7,19 +7,13 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .code_reads import reads
+from ..._common.code_names import global_reads
+from .needs import reachable
 
 
 def reached(names: Iterable[str], namespace: Mapping[str, Any]) -> set[str]:
     """`names`, and those they lead to; of an object only its class counts. Names that the namespace lacks are kept."""
-    reachable: set[str] = set()
-    ahead = list(names)
-    while ahead:
-        name = ahead.pop()
-        if name not in reachable:
-            reachable.add(name)
-            ahead += _of(namespace.get(name), namespace)
-    return reachable
+    return reachable(names, lambda name: _of(namespace.get(name), namespace))
 
 
 def _of(value: Any, namespace: Mapping[str, Any]) -> Iterator[str]:
@@ -27,7 +21,7 @@ def _of(value: Any, namespace: Mapping[str, Any]) -> Iterator[str]:
     for function in _functions(kind) if kind.__module__ == "__main__" else [value]:
         code = getattr(function, "__code__", None)
         if isinstance(code, types.CodeType) and getattr(function, "__globals__", None) is namespace:
-            yield from reads(code)
+            yield from global_reads(code)
 
 
 def _functions(kind: type) -> Iterator[Any]:

@@ -19,19 +19,12 @@ OWNER, EXPORTER, STORAGE = 3, 2, 1  # ranks: of two owners of the same bytes the
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Memory from one allocation.
+    """Memory from one allocation."""
 
-    device : str
-        ``"cpu"`` or torch's name of a GPU: addresses of different devices are unrelated.
-    start, size : int, bytes
-    thing : Any
-        The object that is pickled for it: an array that owns it, a bytearray, a torch storage.
-    """
-
-    device: str
+    device: str  # "cpu" or torch's name of a GPU: addresses of different devices are unrelated
     start: int
-    size: int
-    thing: Any
+    size: int    # in bytes
+    thing: Any   # the object that is pickled for it: an array that owns it, a bytearray, a torch storage
     rank: int
 
     @functools.cached_property
@@ -48,7 +41,7 @@ class Memory:
 
     def __init__(self, regions: Iterable[Region] = (), check: Callable[[], None] = lambda: None):
         self._owners: dict[tuple[str, int, int], Region] = {}
-        for cluster in in_steps(clusters(regions, check), check):
+        for cluster in in_steps(_overlapping(regions, check), check):
             owner = max(cluster, key=lambda region: (region.size, region.rank))
             for region in cluster:
                 self._owners[(region.device, region.start, region.size)] = owner
@@ -69,8 +62,7 @@ def in_steps(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
         yield item
 
 
-def clusters(regions: Iterable[Region], check: Callable[[], None] = lambda: None) -> list[list[Region]]:
-    """The regions in groups that overlap."""
+def _overlapping(regions: Iterable[Region], check: Callable[[], None]) -> list[list[Region]]:
     groups: list[list[Region]] = []
     device, end = "", 0
     for region in in_steps(sorted(regions, key=lambda region: region.place), check):
@@ -90,16 +82,10 @@ class Blob:
 
 
 class Blobs(Protocol):
-    """What the pickling of arrays and tensors needs from the pickler.
+    """What the pickling of arrays and tensors needs from the pickler."""
 
-    check : callable
-        Called between two steps of long work; raises when a task waits.
-    counts : bool
-        blob() does not read its data, only the ``nbytes``.
-    """
-
-    check: Callable[[], None]
-    counts: bool
+    check: Callable[[], None]  # called between two steps of long work; raises when a task waits
+    counts: bool  # blob() does not read its data, only the `nbytes`
 
     def owner(self, region: Region) -> Region: ...
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from .code_reads import reads
+from ..._common.code_names import global_reads
 from .manifest import Unit
 
 # With one of these a cell can read any name.
@@ -17,22 +17,12 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def source_reads(source: str) -> set[str] | None:
-    """
-    Parameters
-    ----------
-    source : str
-        Python, as IPython's input transformer leaves it.
-
-    Returns
-    -------
-    set of str or None
-        None: it may read any name.
-    """
+    """The names that Python code, as IPython's input transformer leaves it, reads; None: it may read any name."""
     try:
         code = compile(source, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError):  # it will not run either
         return set()
-    found = set(reads(code))
+    found = set(global_reads(code))
     if not _ANY.isdisjoint(found):
         return None
     if _SHELL in found:
@@ -44,16 +34,24 @@ def closure(names: Iterable[str], units: Mapping[str, Unit], others: Iterable[st
     """Those of `names` that are saved, the names in their units, and in turn the names that these refer to or that
     functions among them read."""
     known = units.keys() | set(others)
-    found: set[str] = set()
+
+    def needs(name: str) -> set[str]:
+        unit = units.get(name)
+        return set() if unit is None else known & (unit.names | unit.depends | unit.reads)
+
+    return reachable(known.intersection(names), needs)
+
+
+def reachable(names: Iterable[str], onward: Callable[[str], Iterable[str]]) -> set[str]:
+    """`names`, and in turn those that `onward` gives for each."""
+    reached: set[str] = set()
     ahead = list(names)
     while ahead:
         name = ahead.pop()
-        if name in known and name not in found:
-            found.add(name)
-            unit = units.get(name)
-            if unit is not None:
-                ahead += [*unit.names, *unit.depends, *unit.reads]
-    return found
+        if name not in reached:
+            reached.add(name)
+            ahead += onward(name)
+    return reached
 
 
 def _texts(code: types.CodeType) -> Iterator[str]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..._common import by_value, generators
+from ..._common.code_names import global_reads
 from ..._common.serialize import ATOMS
 from . import array_pickling, frame_pickling, function_pickling, tensor_pickling
-from .code_reads import reads
 from .memory import INLINE_BYTES, Blob, Filler, Memory, Region
 from .problems import NotParkable
 from .refused import names_of, why_refused
@@ -60,64 +60,36 @@ _known_counted: dict[type, bool] = {}
 
 @dataclass(frozen=True)
 class Around:
-    """What the pickle of one unit knows of the others.
-
-    definitions : dict of int to str
-        Names of the notebook's functions and classes, by id.
-    """
+    """What the pickle of one unit knows of the others."""
 
     namespace: dict[str, Any]
-    definitions: dict[int, str] = field(default_factory=dict)
+    definitions: dict[int, str] = field(default_factory=dict)  # names of the notebook's functions and classes, by id
     memory: Memory = field(default_factory=Memory)
 
 
 class Pickler(by_value.Pickler):
     """Pickles the values of `own`, and notes what it meets in its attributes.
 
-    Parameters
-    ----------
-    check : callable
-        Called for each object except Python's simplest; an exception from it ends the pickling.
-    counts : bool
-        Only the attributes are needed: no memory is read.
-
-    Attributes
-    ----------
-    shared : set of int
-        Ids of the objects that another name may also hold. They are valid while the pickler lives: its memo keeps the
-        objects.
-    regions : list of Region
-    depends : set of str
-        Names of other units that it refers to.
-    reads : set of str
-        Names that functions inside look up in the namespace when they are called.
-    kinds : set of type
-        The types of all objects inside.
-    modules : set of str
-        The modules of functions and classes inside that are written as their names.
-    blobs, buffers : list
-        Bytes that are not in the pickle, as memoryviews of the objects' own memory.
-    long_bytes : int
-        The size of texts among them.
-    last : Any
-        The object that it came to last.
+    `check` is called for each object except Python's simplest; an exception from it ends the pickling. With `counts`
+    only the attributes are needed: no memory is read.
     """
 
     def __init__(self, file: Any, around: Around, own: Collection[str], check: Callable[[], None] = lambda: None,
                  counts: bool = False):
+        # Bytes that are not in the pickle, here and in `blobs`, as memoryviews of the objects' own memory.
         self.buffers: list[memoryview] = []
         super().__init__(file, protocol=5, buffer_callback=_into(self.buffers))
         self._around, self._own = around, own
-        self.check, self.counts, self.long_bytes = check, counts, 0
+        self.check, self.counts = check, counts
         self._definitions, self._namespace = around.definitions, around.namespace
-        self.shared: set[int] = set()
+        self.shared: set[int] = set()  # ids of objects that another name may hold too; our memo keeps them valid
         self.regions: list[Region] = []
-        self.depends: set[str] = set()
-        self.reads: set[str] = set()
-        self.kinds: set[type] = set()
-        self.modules: set[str] = set()
+        self.depends: set[str] = set()  # names of other units that it refers to
+        self.reads: set[str] = set()  # names that functions inside look up in the namespace when they are called
+        self.kinds: set[type] = set()  # the types of all objects inside
+        self.modules: set[str] = set()  # of functions and classes inside that are written as their names
         self.blobs: list[memoryview] = []
-        self.last: Any = None
+        self.long_bytes = 0  # the size of texts among them
         self._once: dict[Any, Any] = {}
 
     def persistent_id(self, obj: Any) -> Any:
@@ -135,7 +107,6 @@ class Pickler(by_value.Pickler):
         if name is not None and name not in self._own:
             self.depends.add(name)
             return "name", name
-        self.last = obj
         if _is_shareable(obj, kind):
             self.shared.add(number)
         self.kinds.add(kind)
@@ -152,7 +123,7 @@ class Pickler(by_value.Pickler):
         if kind is types.FunctionType or isinstance(obj, type):
             self._note(obj)
         if kind is types.FunctionType and obj.__globals__ is self._namespace:
-            self.reads |= reads(obj.__code__)
+            self.reads |= global_reads(obj.__code__)
             return function_pickling.reduce_function(obj, self._namespace)
         handler = _handler(kind)
         reduced = NotImplemented if handler is None else handler(obj, self)

@@ -111,12 +111,7 @@ class PieceWriter:
         return begun
 
     def stored(self, begun: Begun) -> list[Stored]:
-        """Waits until the data is durable, except for the names of the files.
-
-        Raises
-        ------
-        Interrupted, NoSpace
-        """
+        """Waits until the data is durable, except for the names of the files. Raises Interrupted, NoSpace."""
         self.wait_for([piece.digest for piece in begun.pieces()])
         stored = [Stored(size, tuple(piece.digest.result() for piece in pieces))
                   for size, pieces in zip(begun.sizes, begun.blobs, strict=True)]

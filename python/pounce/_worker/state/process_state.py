@@ -72,12 +72,8 @@ class Waiting:
         self.parts: dict[str, bytes] = pickle.loads(data) if data else {}
 
     def put_back(self, words: Collection[str] = ()) -> dict[str, str]:
-        """Restores parts of no library, or of a library that is imported here or whose name is among `words`.
-
-        Returns
-        -------
-        dict of str to str
-            Part to reason, for parts that do not fit this process.
+        """Restores parts of no library, or of a library that is imported here or whose name is among `words`. Returns
+        the reasons by part, for parts that do not fit this process.
         """
         failed: dict[str, str] = {}
         for name in list(self.parts):

@@ -12,7 +12,7 @@ from . import large_stack, manifest
 from .blobs import Reader, Stored
 from .folder import Folder
 from .manifest import Manifest, Unit
-from .needs import closure, source_reads
+from .needs import closure
 from .pickling import PYTHON, Unpickler
 from .problems import Damaged, StateError, TooSlow
 
@@ -27,6 +27,16 @@ class Loaded:
     names: list[str] = field(default_factory=list)
     nbytes: int = 0
     failed: dict[str, str] = field(default_factory=dict)
+
+    def fails(self, unit: Unit, why: str) -> None:
+        self.failed.update(dict.fromkeys(unit.names, why))
+
+    def fails_with_others(self, unit: Unit) -> bool:
+        """Whether the unit needs a name that has failed."""
+        lost = sorted(unit.depends & self.failed.keys())
+        if lost:
+            self.fails(unit, f"it needs {lost[0]}, which was not restored")
+        return bool(lost)
 
 
 class _Source:
@@ -43,13 +53,7 @@ class _Source:
 
 
 class Restorer:
-    """Thread: one.
-
-    Raises
-    ------
-    Damaged, Foreign
-        Here and from load(); nothing was put into the namespace.
-    """
+    """Thread: one. Raises Damaged, Foreign, here and from load(): nothing was put into the namespace then."""
 
     def __init__(self, folder: Folder, namespace: dict[str, Any], key: bytes = b""):
         self._folder, self._namespace, self._key = folder, namespace, key
@@ -66,7 +70,6 @@ class Restorer:
         return sorted(self._units.keys() | self._manifest.modules.keys())
 
     def pending(self) -> set[str]:
-        """Names that were not loaded yet."""
         return set(self._pending)
 
     def newest(self) -> Restorer:
@@ -90,12 +93,8 @@ class Restorer:
     def turn(self) -> int:
         return self._manifest.turn
 
-    def unparkable(self) -> dict[str, str]:
-        """Names that were not saved, and why."""
-        return dict(self._manifest.unparkable)
-
     def lost(self) -> dict[str, tuple[str, int]]:
-        """Like unparkable(), each with the number of the cell that made it."""
+        """Names that were not saved, each with why, and with the number of the cell that made it."""
         return {name: (why, self._manifest.made.get(name, 0)) for name, why in self._manifest.unparkable.items()}
 
     def process(self) -> bytes:
@@ -103,15 +102,10 @@ class Restorer:
         stored = self._manifest.process
         return b"" if stored is None else bytes(self._reader.read(stored))
 
-    def needed_by(self, source: str) -> set[str]:
-        """Saved names that Python code reads, and those that functions and classes among them read in turn."""
-        read = source_reads(source)
-        return self._closure(self.names() if read is None else read)
-
     def load(self, names: Iterable[str]) -> Loaded:
         """Loads names and what they need. A name that the namespace has already is newer, and stays."""
         report = Loaded()
-        wanted = self._closure(names) & self._pending
+        wanted = closure(names, self._units, self._manifest.modules) & self._pending
         self._load_modules(wanted, report)
         values: dict[str, Any] = {}
         units = [unit for unit in self._in_order(wanted) if self._fits(unit, report)]
@@ -126,11 +120,7 @@ class Restorer:
 
     def outdated(self) -> set[str]:
         """Pending names that refer to a function or class by a name that now means another object, or none: load()
-        still gives them the saved one.
-
-        Raises
-        ------
-        Damaged
+        still gives them the saved one. Raises Damaged.
         """
         pending = {self._units[name] for name in self._pending & self._units.keys()}
         needed = {name for unit in pending for name in unit.depends if name not in self._pending}
@@ -147,9 +137,6 @@ class Restorer:
         self._reader.close()
 
     # ---- the order ----
-
-    def _closure(self, names: Iterable[str]) -> set[str]:
-        return closure(names, self._units, self._manifest.modules)
 
     def _in_order(self, names: set[str]) -> list[Unit]:
         """The units, each after those that it depends on; there are no cycles."""
@@ -172,11 +159,9 @@ class Restorer:
     def _fits(self, unit: Unit, report: Loaded) -> bool:
         why = next((why for package in sorted(unit.packages) if (why := self._misfit(package))), "")
         if not why:
-            lost = sorted(unit.depends & report.failed.keys())
-            why = f"it needs {lost[0]}, which was not restored" if lost else ""
-        if why:
-            report.failed.update(dict.fromkeys(unit.names, why))
-        return not why
+            return not report.fails_with_others(unit)
+        report.fails(unit, why)
+        return False
 
     def _misfit(self, package: str) -> str:
         if package != PYTHON:
@@ -203,28 +188,22 @@ class Restorer:
             self._pending.discard(name)
 
     def _load(self, unit: Unit, values: dict[str, Any], report: Loaded) -> None:
-        lost = sorted(unit.depends & report.failed.keys())
-        if lost:
-            report.failed.update(dict.fromkeys(unit.names, f"it needs {lost[0]}, which was not restored"))
+        if report.fails_with_others(unit):
             return
         try:
             loader = self._unpickler(unit)
         except MemoryError:
-            report.failed.update(dict.fromkeys(unit.names, _TOO_LARGE))
-            return
+            return report.fails(unit, _TOO_LARGE)
         try:
             held = large_stack.call(loader.load, LOAD_S)
         except (Damaged, KeyboardInterrupt):
             raise
         except StateError as error:
-            report.failed.update(dict.fromkeys(unit.names, str(error)))
-            return
+            return report.fails(unit, str(error))
         except MemoryError:
-            report.failed.update(dict.fromkeys(unit.names, _TOO_LARGE))
-            return
+            return report.fails(unit, _TOO_LARGE)
         except (Exception, SystemExit, TooSlow) as error:
-            report.failed.update(dict.fromkeys(unit.names, f"it cannot be loaded: {type(error).__name__}: {error}"))
-            return
+            return report.fails(unit, f"it cannot be loaded: {type(error).__name__}: {error}")
         self._loaded.add(unit)
         report.nbytes += unit.nbytes()
         self._values.update(held)

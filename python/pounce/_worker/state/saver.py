@@ -16,6 +16,7 @@ from ... import _core
 from ..._common.serialize import ATOMS, path_of_unpicklable
 from . import covariables, large_stack, manifest
 from .covariables import Counter, Partition
+from .crossing import state_in
 from .folder import Folder
 from .function_pickling import is_found
 from .interruption import Interruption
@@ -42,8 +43,6 @@ class Report:
 
 
 class _Graph(io.BytesIO):
-    """The file that a unit's pickle is written into."""
-
     def __init__(self, check: Callable[[], None]):
         super().__init__()
         self._check = check
@@ -63,9 +62,9 @@ class _Pickled:
 
 
 class Saver:
-    """
-    Parameters
-    ----------
+    """Thread: one. Use it only between cells: an object that changes while it is pickled may be saved torn. close() it
+    before the folder.
+
     folder : Folder
         May hold a state, whose data is not written again.
     hidden : collection of str
@@ -76,13 +75,8 @@ class Saver:
         An object that takes longer to pickle is reported as unparkable.
     unloaded : callable
         Returns names of the folder's state that the namespace does not have yet. They stay in the state.
-    key : bytes
-        The user's key for the manifest.
     saved : Manifest or None
         The folder's manifest, if it was read already.
-
-    Thread: one. Use it only between cells: an object that changes while it is pickled may be saved torn. close() it
-    before the folder.
     """
 
     def __init__(self, folder: Folder, namespace: dict[str, Any], *, hidden: Collection[str] = (),
@@ -90,8 +84,7 @@ class Saver:
                  unloaded: Callable[[], Collection[str]] = tuple, key: bytes = b"", saved: Manifest | None = None):
         self._folder, self._namespace, self._hidden = folder, namespace, frozenset(hidden)
         self._most_bytes, self._unit_s, self._unloaded, self._key = most_bytes, unit_s, unloaded, key
-        data = folder.manifest() if saved is None else None
-        self._durable = saved or (Manifest() if data is None else manifest.decode(data, key))
+        self._durable = saved or state_in(folder, key)
         self._writer = PieceWriter(folder, self._durable.digests())
         self._committing: tuple[Manifest, Future[None]] | None = None
         self._numbers: list[Any] = []  # freed when no task waits
@@ -100,9 +93,8 @@ class Saver:
 
     def save(self, cell: int = 0, touched: Iterable[str] | None = None, interrupted: Callable[[], bool] = lambda: False,
              process: bytes = b"", turn: int = 0) -> Report:
-        """
-        Parameters
-        ----------
+        """The state saved before is whole after TooLarge, NoSpace, TakenOver.
+
         cell : int
             Number of the last cell that ran; kept with the names that it changed.
         touched : iterable of str or None
@@ -114,16 +106,10 @@ class Saver:
             not write again what was written.
         process : bytes
             The result of process_state.taken().
-        turn : int
-            Kept beside `cell`.
-
-        Raises
-        ------
-        TooLarge, NoSpace, TakenOver
-            The state saved before is whole.
         """
         report = Report()
-        names = self._names()
+        names = [name for name in self._namespace
+                 if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
         assigned = {name for name in names if self._ids.get(name) != id(self._namespace[name])}
         for name in assigned:
             if name in self._ids or name not in self._made:
@@ -178,10 +164,6 @@ class Saver:
         self._lacking: dict[str, frozenset[str]] = {}  # for names that need others which cannot be saved: these others
         self._ids: dict[str, int] = {}
         self._dirty: set[str] = set()
-
-    def _names(self) -> list[str]:
-        return [name for name in self._namespace
-                if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
 
     # ---- one save ----
 
@@ -298,13 +280,10 @@ class Saver:
         else:
             report.saved += sorted(names)
         for name in names:
-            self._replace(name, unit)
+            self._forget(name)
+            self._units[name] = unit
+            self._ids[name] = id(self._namespace[name])
         self._dirty -= names
-
-    def _replace(self, name: str, unit: Unit) -> None:
-        self._forget(name)
-        self._units[name] = unit
-        self._ids[name] = id(self._namespace[name])
 
     def _forget(self, name: str, still_there: bool = False) -> None:
         """Removes the name; its old unit continues without it."""
