@@ -25,8 +25,7 @@ class Addition:
 
 
 ADDITIONS = [
-    # The option of sbatch of that name, which a site may let people pass on, is older than the field.
-    Addition("a field of a request", ("nice",), 5, ("src/policy/job_template.cc", "daemon/pounce-slurm/sbatch_options.cc")),
+    Addition("a field of a request", ("nice",), 4),
     Addition("a figure of each task", ("peak memory",), 5),
     Addition("a policy limit", ("submitted jobs per user",), 2),
     # pouncectl asks it too, where it explains what pounced would choose, and for the nodes.

@@ -16,7 +16,7 @@
 // A missing field keeps its default; an unknown one is ignored. A duration is written as a count of the unit in its
 // name. An enum is written as a word of the table `words(Placement)` beside it. A number may have bounds, `.within(1,
 // 9)`: every reader (of a peer's message, of a Python record) refuses a number outside them. A field that is an option
-// of sbatch names it, `.as_sbatch("nice")`: batch scripts and pounce-slurm need no more. Thread: any (constants).
+// of sbatch names it, `.as_sbatch("account")`: batch scripts and pounce-slurm need no more. Thread: any (constants).
 #pragma once
 
 #include <chrono>

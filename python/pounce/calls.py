@@ -12,7 +12,7 @@ from ._common.local_modules import Modules
 from ._common.map_store import forget
 from ._common.random_streams import Streams, derived
 from ._engine import detached, seeds
-from ._engine.options import Options, name_of_task
+from ._engine.options import Options, documentation, name_of_task
 from ._engine.options import grace as _grace
 from ._engine.session import Session
 from ._engine.submission import Submitter, name_of
@@ -101,59 +101,7 @@ class View:
 
         Parameters
         ----------
-        workers : int or str
-            ``4``: processes of one lease, one Slurm job on one node, so many tasks at a time. The resources below are
-            *for each of them*: the job asks for as many times the GPUs, CPUs and memory. Each worker sees its own GPUs
-            only; the memory is the job's, so a worker that takes more takes it from the others.
-            ``"0:16"``: a pool of up to 16 workers, each with a lease of its own, on any nodes with room. A lease is
-            requested when the waiting work is worth its start, and goes back when it has nothing to do; ``"2:16"`` has
-            two as long as there is work at all.
-        gpus : int or str
-            ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
-        cpus : int
-        gpu_type : str or list of str
-            ``"a100"``, or several, the preferred first: ``["a100", "v100"]``. One of them is taken when the lease is
-            requested: the first that is free then, else the first that the cluster has. One GPU if ``gpus`` is not
-            given.
-        gpu_memory : int (bytes) or str
-            The least memory of each GPU: ``">=20GB"``. The smallest GPU that has it is tried first. The site's policy
-            says how much each type has.
-        cuda : str or float
-            The least version that the GPU's driver must run: ``">=12"``, ``"12.4"``. The site's policy says what each
-            type runs.
-        memory : int (bytes) or str
-            ``"8GB"``.
-        time : float (seconds), timedelta or str
-            Walltime of the lease: ``"20min"``, ``"1h30m"``, or a text as sbatch takes it: ``"30"`` (minutes),
-            ``"1-12:00:00"``. A number is seconds. Slurm counts minutes: rounded up.
-        class_ : str
-            A class of the cluster's policy, by its name. If none is named, the site's policy chooses one that gives
-            what is requested; without a policy it is Slurm's default.
-        spread, pack : bool
-            ``spread``: not on nodes with other leases of this client. ``pack``: on one of those, if it has room at that
-            moment.
-        not_nodes : str or list of str
-            Nodes to leave out: ``"g1"``, ``"g[3-5]"``.
-        nodes : int
-            On how many nodes the workers of a lease are, as many on each: one job, which starts when all of it can. By
-            default one; without ``workers``, a worker on each.
-        account, reservation : str
-            Slurm's; by default the user's default account, and no reservation.
-        nice : int
-            By how much the job's priority in Slurm's queue is lowered, 0 to 2147483645. Tasks of another ``nice`` have
-            leases of their own.
-        slurm : dict
-            Other options of ``sbatch``, as far as the site's policy passes them on: ``{"constraint": "nvlink"}``.
-        env : path
-            Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach
-            them.
-        wait_policy : str or list of str
-            What a waiting task requests instead, in this order: ``"cpu"``, a GPU such as ``"a100_3g.20gb"``,
-            ``"class=lion"`` or ``"cancel"``, each at once or after a wait: ``["a100_3g.20gb", "cpu@5min",
-            "cancel@1h"]``. Times count from the submission.
-        name : str
-            Names one task, which outlives this kernel: it has a lease of its own, runs to its end, and the worker keeps
-            the result for 7 days. ``attach(name)`` finds it, from any later kernel too.
+        {options}
 
         Raises
         ------
@@ -467,6 +415,10 @@ class View:
 
     def __repr__(self) -> str:
         return f"<pounce.Client with {self._options}>"
+
+
+if View.options.__doc__ is not None:  # None with -OO
+    View.options.__doc__ = View.options.__doc__.replace("{options}", documentation(" " * 8))
 
 
 def session_of(view: View) -> Session:

@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "policy/policy_keys.h"
+#include "pounce/fields.h"
+#include "pounce/resources.h"
 
 namespace pounce::policy {
 namespace {
@@ -61,9 +63,16 @@ std::vector<std::string> worker_command(const Policy& policy, const std::vector<
 }
 
 const std::vector<std::string>& slurm_options_there_are() {
-  static const std::vector<std::string> all = {"constraint", "exclude", "exclusive", "licenses", "mail-type",
-                                               "mail-user",  "nice",    "nodelist",  "prefer",   "reservation",
-                                               "switches",   "tmp",     "wckey"};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names = {"constraint", "exclusive", "licenses", "mail-type", "mail-user",
+                                      "nodelist",   "prefer",    "switches", "tmp",       "wckey"};
+    const Resources any;
+    for_each_field(any, [&names](const auto& field, const auto&) {
+      if (!field.option.empty() && field.option != "account") names.emplace_back(field.option);
+    });
+    std::ranges::sort(names);
+    return names;
+  }();
   return all;
 }
 

@@ -1,8 +1,12 @@
-"""Values of C++ as Python sees them: records, whose names and types the stub has as the tables have them."""
+"""Values of C++ as Python sees them: records, whose names and types the stub has as the tables have them.
+
+`python tests/python/records_test.py` writes the fields of every record anew into the stub, as the built _core has them.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -19,8 +23,16 @@ def stubbed(record: str) -> dict[str, str]:
     return {line.target.id: ast.unparse(line.annotation) for line in kind.body if isinstance(line, ast.AnnAssign)}
 
 
-def stub_of(record: str) -> str:
-    return f"class {record}(NamedTuple):\n" + "".join(f"    {name}: {kind} = ...\n" for name, kind in RECORDS[record].__annotations__.items())
+def renewed(stub: str) -> str:
+    """The stub with the records' fields of today. Notes behind fields stay."""
+    for record, kind in RECORDS.items():
+        written = re.search(rf"^class {record}\(NamedTuple\):\n((?:    \w+: .*\n)*)", stub, re.MULTILINE)
+        if written is None:
+            continue
+        notes = dict(re.findall(r"^    (\w+): .*? = \.\.\.(  #.*)$", written[1], re.MULTILINE))
+        fields = "".join(f"    {name}: {type_} = ...{notes.get(name, '')}\n" for name, type_ in kind.__annotations__.items())
+        stub = stub[: written.start(1)] + fields + stub[written.end(1) :]
+    return stub
 
 
 @pytest.mark.parametrize("record", RECORDS)
@@ -28,7 +40,15 @@ def test_the_stub_names_each_field_of_the_table(record):
     fields = RECORDS[record].__annotations__
 
     assert list(fields) == list(RECORDS[record]._fields)
-    assert list(stubbed(record).items()) == list(fields.items()), f"_core.pyi needs:\n{stub_of(record)}"
+    assert list(stubbed(record).items()) == list(fields.items()), "renew the stub: python tests/python/records_test.py"
+
+
+def test_a_field_that_the_stub_lacks_or_has_otherwise_is_written_into_it():
+    stub = STUB.read_text()
+    (line,) = (line for line in stub.splitlines(keepends=True) if line.startswith("    gpu_memory_mib: "))
+
+    assert renewed(stub) == stub
+    assert renewed(stub.replace(line, "")) == renewed(stub.replace(line, "    gpu_memory_mib: str = ...\n")) == stub
 
 
 def test_the_stub_names_each_record_and_no_other():
@@ -80,3 +100,7 @@ def test_what_is_no_record_is_refused(home):
     """)
 
     assert done.reports == {"refused": True}
+
+
+if __name__ == "__main__":
+    STUB.write_text(renewed(STUB.read_text()))

@@ -80,12 +80,13 @@ class Workers:
     """A session whose workers are what the test says."""
 
     def __init__(self):
-        self.free, self.states = 0, {}
+        self.free, self.states, self.core = 0, {}, self
 
     def state(self, task):
         return self.states.get(task.name)
 
-    def free_workers(self, _):
+    def free_workers(self, resources):
+        assert resources == pounce._core.Resources()
         return self.free
 
 

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from .. import errors
+from .. import _core, errors
 
 _TAKES_LONG_S = 60
 # A line of sbatch's output, with --parsable or from a site's own sbatch that ignores it.
@@ -17,9 +17,9 @@ _NUMBER = re.compile(r"\s*(?:Submitted batch job\s+)?(\d+)(?:;\S*|\s+on cluster\
 _FINDS_SLURM = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
 # The user's own variables for options of sbatch. They override the script's options, so those that it names are left
 # out.
-_WISHES = {"SBATCH_ACCOUNT": "account", "SBATCH_CONSTRAINT": "constraint", "SBATCH_PARTITION": "partition",
-           "SBATCH_QOS": "qos", "SBATCH_RESERVATION": "reservation", "SBATCH_TIMELIMIT": "time",
-           "SBATCH_WCKEY": "wckey"}
+_WISHES = {"SBATCH_TIMELIMIT": "time"} | {
+    f"SBATCH_{option.upper()}": option
+    for option in (*_core.SBATCH_OPTIONS.values(), "constraint", "partition", "qos", "wckey")}
 _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
           "REVOKED", "TIMEOUT")
 

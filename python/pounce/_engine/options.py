@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -239,38 +240,94 @@ class CellOption(NamedTuple):
 
 
 class Keyword(NamedTuple):
-    """A keyword of ``Client.options``: how its value is parsed, and the option of a cell for it."""
+    """A keyword of ``Client.options``: how its value is parsed, what its help says, and the option of a cell for it."""
 
     parse: Callable[[Any], dict[str, Any]]
+    kind: str
+    about: str
     cell: CellOption | None = None
 
 
 KEYWORDS = {
-    "workers": Keyword(_workers),
-    "gpus": Keyword(_gpus, CellOption("--gpu", "N|TYPE", "1", "how many GPUs, or which: 1, a100, a100:2")),
-    "class_": Keyword(_class, CellOption("--class", "NAME", "short",
-                                         "a class of this cluster; the tab key shows them")),
-    "time": Keyword(_time, CellOption("--time", "T", "20min",
-                                      "how long the lease may last at most: 20min, 2h, 1-12:00:00")),
-    "memory": Keyword(_memory, CellOption("--mem", "SIZE", "8GB", "memory: 8GB")),
-    "cpus": Keyword(_cpus, CellOption("--cpus", "N", "4", "processors", number=True)),
-    "gpu_type": Keyword(requirements.gpu_type, CellOption("--gpu-type", "T", "a100,v100",
-                                                         "one of these types, the preferred first: a100,v100")),
-    "gpu_memory": Keyword(_gpu_memory, CellOption("--gpu-mem", "SIZE", "20GB", "memory of each GPU, at least: 20GB")),
-    "cuda": Keyword(requirements.cuda, CellOption("--cuda", "V", "12", "what its driver must run, at least: 12.4")),
-    "nodes": Keyword(requirements.nodes, CellOption("--nodes", "N", "1", number=True)),
-    "not_nodes": Keyword(requirements.not_nodes, CellOption("--not-nodes", "N", "g1", "nodes to leave out: g1,g2")),
-    "account": Keyword(requirements.account,
-                       CellOption("--account", "NAME", "ml", "whose account in Slurm")),
-    "reservation": Keyword(requirements.reservation,
-                           CellOption("--reservation", "NAME", "course", "in time or room that is kept for some")),
-    "nice": Keyword(_nice, CellOption("--nice", "N", "100",
-                                      "let other work go first: the larger N, the later it may start", number=True)),
-    "slurm": Keyword(requirements.slurm, CellOption(
-        "--slurm", "N=V", "constraint=nvlink",
-        "another option of Slurm, as far as the site passes it on: constraint=nvlink", repeats=True)),
-    "spread": Keyword(requirements.spread, CellOption("--spread", help="not on the nodes of your other leases")),
-    "pack": Keyword(requirements.pack, CellOption("--pack", help="on a node of your other leases")),
-    "name": Keyword(_name),
-    "wait_policy": Keyword(_wait_policy),
+    "workers": Keyword(_workers, "int or str", """
+        ``4``: processes of one lease, one Slurm job on one node, so many tasks at a time. The resources below are
+        *for each of them*: the job asks for as many times the GPUs, CPUs and memory. Each worker sees its own GPUs
+        only; the memory is the job's, so a worker that takes more takes it from the others.
+        ``"0:16"``: a pool of up to 16 workers, each with a lease of its own, on any nodes with room. A lease is
+        requested when the waiting work is worth its start, and goes back when it has nothing to do; ``"2:16"`` has
+        two as long as there is work at all."""),
+    "gpus": Keyword(_gpus, "int or str", """
+        ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.""",
+        CellOption("--gpu", "N|TYPE", "1", "how many GPUs, or which: 1, a100, a100:2")),
+    "class_": Keyword(_class, "str", """
+        A class of the cluster's policy, by its name. If none is named, the site's policy chooses one that gives
+        what is requested; without a policy it is Slurm's default.""",
+        CellOption("--class", "NAME", "short", "a class of this cluster; the tab key shows them")),
+    "time": Keyword(_time, "float (seconds), timedelta or str", """
+        Walltime of the lease: ``"20min"``, ``"1h30m"``, or a text as sbatch takes it: ``"30"`` (minutes),
+        ``"1-12:00:00"``. A number is seconds. Slurm counts minutes: rounded up.""",
+        CellOption("--time", "T", "20min", "how long the lease may last at most: 20min, 2h, 1-12:00:00")),
+    "memory": Keyword(_memory, "int (bytes) or str", """
+        ``"8GB"``.""",
+        CellOption("--mem", "SIZE", "8GB", "memory: 8GB")),
+    "cpus": Keyword(_cpus, "int", "",
+        CellOption("--cpus", "N", "4", "processors", number=True)),
+    "gpu_type": Keyword(requirements.gpu_type, "str or list of str", """
+        ``"a100"``, or several, the preferred first: ``["a100", "v100"]``. One of them is taken when the lease is
+        requested: the first that is free then, else the first that the cluster has. One GPU if ``gpus`` is not
+        given.""",
+        CellOption("--gpu-type", "T", "a100,v100", "one of these types, the preferred first: a100,v100")),
+    "gpu_memory": Keyword(_gpu_memory, "int (bytes) or str", """
+        The least memory of each GPU: ``">=20GB"``. The smallest GPU that has it is tried first. The site's policy
+        says how much each type has.""",
+        CellOption("--gpu-mem", "SIZE", "20GB", "memory of each GPU, at least: 20GB")),
+    "cuda": Keyword(requirements.cuda, "str or float", """
+        The least version that the GPU's driver must run: ``">=12"``, ``"12.4"``. The site's policy says what each
+        type runs.""",
+        CellOption("--cuda", "V", "12", "what its driver must run, at least: 12.4")),
+    "nodes": Keyword(requirements.nodes, "int", """
+        On how many nodes the workers of a lease are, as many on each: one job, which starts when all of it can. By
+        default one; without ``workers``, a worker on each.""",
+        CellOption("--nodes", "N", "1", number=True)),
+    "not_nodes": Keyword(requirements.not_nodes, "str or list of str", """
+        Nodes to leave out: ``"g1"``, ``"g[3-5]"``.""",
+        CellOption("--not-nodes", "N", "g1", "nodes to leave out: g1,g2")),
+    "account": Keyword(requirements.name_of("account", "of one of your accounts in Slurm"), "str", """
+        Slurm's; by default the user's default account.""",
+        CellOption("--account", "NAME", "ml", "whose account in Slurm")),
+    "reservation": Keyword(requirements.name_of("reservation", "of a reservation in Slurm"), "str", """
+        Of Slurm; by default none.""",
+        CellOption("--reservation", "NAME", "course", "in time or room that is kept for some")),
+    "nice": Keyword(_nice, "int", """
+        By how much the job's priority in Slurm's queue is lowered, 0 to 2147483645. Tasks of another ``nice`` have
+        leases of their own.""",
+        CellOption("--nice", "N", "100",
+                   "let other work go first: the larger N, the later it may start", number=True)),
+    "slurm": Keyword(requirements.slurm, "dict", """
+        Other options of ``sbatch``, as far as the site's policy passes them on: ``{"constraint": "nvlink"}``.""",
+        CellOption("--slurm", "N=V", "constraint=nvlink",
+                   "another option of Slurm, as far as the site passes it on: constraint=nvlink", repeats=True)),
+    "spread": Keyword(requirements.spread, "bool", """
+        Not on nodes with other leases of this client.""",
+        CellOption("--spread", help="not on the nodes of your other leases")),
+    "pack": Keyword(requirements.pack, "bool", """
+        On a node with another lease of this client, if it has room at that moment.""",
+        CellOption("--pack", help="on a node of your other leases")),
+    "name": Keyword(_name, "str", """
+        Names one task, which outlives this kernel: it has a lease of its own, runs to its end, and the worker keeps
+        the result for 7 days. ``attach(name)`` finds it, from any later kernel too."""),
+    "wait_policy": Keyword(_wait_policy, "str or list of str", """
+        What a waiting task requests instead, in this order: ``"cpu"``, a GPU such as ``"a100_3g.20gb"``,
+        ``"class=lion"`` or ``"cancel"``, each at once or after a wait: ``["a100_3g.20gb", "cpu@5min",
+        "cancel@1h"]``. Times count from the submission."""),
 }
+_ENVIRONMENT = ("env", "path", """
+        Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach
+        them.""")
+
+
+def documentation(indent: str) -> str:
+    """The part of a numpydoc section that describes each option."""
+    rows = [*((name, keyword.kind, keyword.about) for name, keyword in KEYWORDS.items()), _ENVIRONMENT]
+    texts = (f"{name} : {kind}\n{textwrap.indent(textwrap.dedent(about).strip(), '    ')}" for name, kind, about in rows)
+    return textwrap.indent("\n".join(texts), indent).strip()

@@ -12,7 +12,8 @@ from ..errors import BadRequest
 from .options import KEYWORDS, CellOption, Options
 
 RESOURCES = {keyword.cell.word: name for name, keyword in KEYWORDS.items() if keyword.cell is not None}
-WORDS: dict[str, CellOption] = {option.word: option for _, option in KEYWORDS.values() if option is not None}
+WORDS: dict[str, CellOption] = {
+    keyword.cell.word: keyword.cell for keyword in KEYWORDS.values() if keyword.cell is not None}
 
 
 def options_of(said: Mapping[str, Any]) -> Options:

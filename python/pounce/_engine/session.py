@@ -152,10 +152,6 @@ class Session:
         """Announces so many more tasks, or fewer, to a pool. Returns how many workers serve them or are requested."""
         return self.core.expect(asks.resources, tasks) if asks.resources.leases_most else asks.resources.workers
 
-    def free_workers(self, asks: Options) -> int:
-        """How many workers would begin such a task at once."""
-        return self.core.free_workers(asks.resources)
-
     def state(self, task: Task) -> str | None:
         return self.core.state(task.id) if task.awaits is None else "waiting"
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias
 
 from .. import errors
-from .._engine.options import Options
 from .._engine.task import Task
 from .collections import Future, Results, Rows, Submits
 from .late_chunks import LateChunks
@@ -28,7 +27,8 @@ class Knows(Protocol):
 
     def state(self, task: Task) -> str | None: ...
 
-    def free_workers(self, asks: Options) -> int: ...
+    @property
+    def core(self) -> Any: ...  # _core.Client
 
 
 class SpeculativeResults(Results):
@@ -96,7 +96,7 @@ class ChunkWatch:
             self._late.began(number, now)
         while (late := self._late.latest(now)) is not None:
             asks = self._runs[late].task.asks
-            if asks is None or not self._session.free_workers(asks):
+            if asks is None or not self._session.core.free_workers(asks.resources):
                 return
             self._runs[late].copy()
             self._late.copied(late)
