@@ -107,6 +107,34 @@ def test_a_look_at_a_sentence_is_found(line):
     assert LOOKS.search(line)
 
 
+# ---- a cell's protocol ---------------------------------------------------------------------------------------------------
+
+# What is a free mapping by its nature: the user's variables, messages of Jupyter, words of a line, and pounced's documents.
+FREE_PARAMETERS = {"names", "namespace", "values", "content", "metadata", "message", "format_dict", "md_dict", "said", "about", "status"}
+FREE_RESULTS = {"own", "take", "get_parent", "pounce_matcher", "page_of", "read", "_said", "_parameters", "_about", "_row"}
+
+
+def untyped_signatures(tree: ast.Module) -> list[str]:
+    """Functions that take or return a `dict[str, Any]` which is no free mapping."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    is_untyped = lambda kind: kind is not None and "dict[str, Any]" in ast.unparse(kind)
+    taken = [f"{each.name}({arg.arg})" for each in functions for arg in [*each.args.posonlyargs, *each.args.args, *each.args.kwonlyargs]
+             if arg.arg not in FREE_PARAMETERS and is_untyped(arg.annotation)]
+    return taken + [f"{each.name}() returns" for each in functions if each.name not in FREE_RESULTS and is_untyped(each.returns)]
+
+
+def test_the_two_sides_of_a_cell_exchange_typed_values():
+    trees = import_table.modules(ROOT)
+    sides = {module: tree for module, tree in trees.items() if module.startswith(("cell.", "_worker.cell."))}
+    assert len(sides) > 30  # the scan saw both
+    assert [f"{module}: {each}" for module, tree in sides.items() for each in untyped_signatures(tree)] == []
+
+
+def test_an_untyped_request_is_found():
+    source = "def run_cell(request: dict[str, Any]) -> dict[str, Any]: ...\ndef own(names: dict[str, Any]) -> dict[str, Any]: ..."
+    assert untyped_signatures(ast.parse(source)) == ["run_cell(request)", "run_cell() returns"]
+
+
 # ---- Python's imports --------------------------------------------------------------------------------------------------
 
 

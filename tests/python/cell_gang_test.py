@@ -13,6 +13,7 @@ from kernel import notebook_at_home
 
 BEGIN = """
 import os, pounce
+from pounce._common.cell_protocol import CellCode
 from pounce._engine.options import Options
 from pounce.cell.gang_cells import GangCells
 from pounce.cell.loaded_modules import LoadedModules
@@ -21,7 +22,7 @@ from pounce.cell.place import Place
 cells = GangCells(get_ipython(), LoadedModules(get_ipython()))
 two = Place(Options().changed(workers=2))
 def ranks(source, *wanted, brings=()):
-    return cells.run(CellLine(two, brings=brings), list(wanted), source, 1, {"files": {}, "message": ""})
+    return cells.run(CellLine(two, brings=brings), list(wanted), CellCode(source, 1, brings, get_ipython().colors, "", {}))
 """
 
 

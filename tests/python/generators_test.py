@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from pounce._common import bundle, random_streams
+from pounce._common.cell_protocol import CellRandom
 from pounce._common.generators import GENERATORS
 from pounce._worker.cell.cell_streams import CellStreams
 from state_folder import restorer_of, saved
@@ -112,7 +113,7 @@ def test_another_kind_of_generator_in_numpys_place_travels_and_is_seeded_as_such
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_worker_gives_a_cell_the_state_that_the_last_one_left_whatever_ran_between_them(name):
     cells = CellStreams()
-    request = {"states": {each: generator.state() for each, generator in GENERATORS.items()}, "unused": []}
+    request = CellRandom(states={each: generator.state() for each, generator in GENERATORS.items()})
     expected = draws(name, 10)
     cells.begin(request)
     once = draws(name)
@@ -121,7 +122,7 @@ def test_a_worker_gives_a_cell_the_state_that_the_last_one_left_whatever_ran_bet
     for streams in (BASE, {}, {}):
         cells.before_call(draws, streams)
         drawn_between += draws(name)
-    cells.begin({"states": request["states"] | left, "unused": []})
+    cells.begin(CellRandom(states=request.states | left))
 
     assert once + draws(name) == expected and len({*drawn_between, *expected}) == 25
 
@@ -131,7 +132,7 @@ def test_what_nobody_has_used_in_the_notebook_does_not_take_the_place_of_what_wa
     random.seed(3)
     cells.restored(["random"])
     expected = random.Random(3).random()
-    cells.begin({"states": {"random": state_after("seed()")}, "unused": ["random"]})
+    cells.begin(CellRandom(states={"random": state_after("seed()")}, unused=["random"]))
 
     assert random.random() == expected and set(cells.end()) == set(GENERATORS)
 
@@ -147,7 +148,7 @@ import random
 from pounce._engine import seeds
 from pounce._common.generators import GENERATORS
 seeds.cell_has_run({"numpy.random": STATE})
-print(seeds.of_cell(True)["states"]["numpy.random"] == STATE, seeds.of_call(len).keys(), "numpy" not in __import__("sys").modules)
+print(seeds.of_cell(True).states["numpy.random"] == STATE, seeds.of_call(len).keys(), "numpy" not in __import__("sys").modules)
 import numpy.random
 print(numpy.random.standard_normal())
 """

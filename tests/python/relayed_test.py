@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import pytest
+from pounce._common.cell_protocol import NamespaceRequest
 from pounce._worker import interpreter
 from pounce._worker.cell import own_folders, relayed
 from pounce._worker.cell.own_folders import OwnFolders
@@ -47,7 +48,7 @@ def node(monkeypatch, tmp_path):
 def state(node):
     """A worker's Relayed, and the folder that it keeps a notebook's state in."""
     made = Relayed()
-    folder = Folder(made.folder({"id": "nb", "folder": ELSEWHERE}))
+    folder = Folder(made.folder(NamespaceRequest("nb", ELSEWHERE)))
     folder.take()
     yield made, folder
     folder.close()
@@ -59,7 +60,7 @@ def saved(folder: Folder, names: dict, turn: int = 1) -> None:
 
 
 def test_a_notebooks_folder_that_is_seen_is_used(node, tmp_path):
-    assert Relayed().folder({"id": "nb", "folder": str(tmp_path)}) == "" and not list(node.glob("pounce-state-*"))
+    assert Relayed().folder(NamespaceRequest("nb", str(tmp_path))) == "" and not list(node.glob("pounce-state-*"))
 
 
 def test_the_lease_hears_saved_when_the_kernel_has_it(state, lease):
@@ -68,7 +69,7 @@ def test_the_lease_hears_saved_when_the_kernel_has_it(state, lease):
 
     made.tell_saved(folder, "saved")
     before = list(lease.heard)
-    made.brought("nb", made.offer("nb")["version"])
+    made.brought("nb", made.offer("nb").version)
 
     assert before == ["saving"] and lease.heard == ["saving", "saved"]
 
@@ -76,7 +77,7 @@ def test_the_lease_hears_saved_when_the_kernel_has_it(state, lease):
 def test_what_was_saved_since_has_to_be_brought_too(state, lease):
     made, folder = state
     saved(folder, {"x": 1})
-    version = made.offer("nb")["version"]
+    version = made.offer("nb").version
     saved(folder, {"x": 2}, turn=2)
 
     made.tell_saved(folder, "saved")
@@ -88,7 +89,7 @@ def test_what_was_saved_since_has_to_be_brought_too(state, lease):
 def test_a_save_that_changed_nothing_stays_saved(state, lease):
     made, folder = state
     saved(folder, {"x": 1})
-    made.brought("nb", made.offer("nb")["version"])
+    made.brought("nb", made.offer("nb").version)
 
     made.tell_saved(folder, "saved")
 
@@ -110,7 +111,7 @@ def test_what_the_kernel_has_takes_no_room_on_the_node(state, lease):
     made, folder = state
     saved(folder, {"x": os.urandom(10_000)})
 
-    made.brought("nb", made.offer("nb")["version"])
+    made.brought("nb", made.offer("nb").version)
 
     assert not folder.blobs()
 
@@ -120,17 +121,17 @@ def test_a_new_worker_asks_what_there_is_and_then_for_what_the_cell_reads(state,
     home = Folder.made(folder)
     Saver(home, {"read": os.urandom(10_000), "unread": os.urandom(10_000)}).save(turn=4)
     there = crossing.state_in(home, b"")
-    wanted = {"id": "nb", "folder": made.folder({"id": "nb", "folder": ELSEWHERE}), "after": 4, "supply": None}
+    request = NamespaceRequest("nb", made.folder(NamespaceRequest("nb", ELSEWHERE)), after=4)
 
-    first = made.lacks(wanted, None, lambda: {"read"})
-    wanted["supply"] = crossing.unsigned(there)
-    second = made.lacks(wanted, None, lambda: {"read"})
+    first = made.lacks(request, None, lambda: {"read"})
+    request.supply = crossing.unsigned(there)
+    second = made.lacks(request, None, lambda: {"read"})
     made.receive("nb", crossing.parts_of(home, second))
 
     (unit,) = [unit for unit in there.units if "read" in unit.names]
     assert first == [crossing.MANIFEST]
     assert second == sorted({piece for one in unit.stored() for piece in one.pieces})
-    assert made.lacks(wanted, None, lambda: {"read"}) == [] and made.lacks(wanted, None, lambda: None) != []
+    assert made.lacks(request, None, lambda: {"read"}) == [] and made.lacks(request, None, lambda: None) != []
 
 
 def test_what_the_kernel_could_not_bring_is_newer_than_what_it_gives(state):
@@ -138,9 +139,9 @@ def test_what_the_kernel_could_not_bring_is_newer_than_what_it_gives(state):
     saved(folder, {"x": 1}, turn=1)
     older = crossing.unsigned(crossing.state_in(folder, key_of(os.path.dirname(folder.path))))
     saved(folder, {"x": 2}, turn=2)
-    wanted = {"id": "nb", "folder": folder.path, "after": 2, "supply": older}
+    request = NamespaceRequest("nb", folder.path, after=2, supply=older)
 
-    lacks = made.lacks(wanted, None, lambda: {"x"})
+    lacks = made.lacks(request, None, lambda: {"x"})
 
     assert lacks == [] and crossing.state_in(folder, key_of(os.path.dirname(folder.path))).turn == 2
 
@@ -148,11 +149,11 @@ def test_what_the_kernel_could_not_bring_is_newer_than_what_it_gives(state):
 def test_a_namespace_that_is_here_lacks_only_what_it_has_not_loaded(state, folder):
     made, own = state
     saved(own, {"x": os.urandom(10_000), "y": os.urandom(10_000)})
-    wanted = {"id": "nb", "folder": own.path, "after": 1, "supply": None}
+    request = NamespaceRequest("nb", own.path, after=1)
     own.drop(own.blobs())
 
-    assert made.lacks(wanted, set(), lambda: None) == []
-    assert len(made.lacks(wanted, {"x"}, lambda: {"x", "y"})) >= 1
+    assert made.lacks(request, set(), lambda: None) == []
+    assert len(made.lacks(request, {"x"}, lambda: {"x", "y"})) >= 1
 
 
 def test_a_process_that_ends_leaves_nothing(node):

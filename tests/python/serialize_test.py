@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 import pytest
-from pounce._common import serialize
+from pounce._common import cell_protocol, serialize
 from pounce._common.ref import Ref
 
 
@@ -65,6 +65,18 @@ def test_what_a_notebook_defines_goes_by_value():
 def test_what_can_be_imported_goes_by_reference():
     assert there_and_back(pickle.dumps) is pickle.dumps
     assert len(serialize.dumps(threading.Thread)[0]) < 60
+
+
+def test_what_both_sides_of_a_cell_send_comes_back_equal():
+    code = cell_protocol.CellCode("x = 1", 3, ("x",), "NoColor", "", {"<cell>": (1, "y = 2")})
+    loop = cell_protocol.LoopState(0, 2, b"seeds", 5, "time")
+    request = cell_protocol.CellRequest(code, cell_protocol.NamespaceRequest("a", "/saved/a", 2, 1), "holder", ["y"], setup=False, held=False,
+                                        may_ask=True, may_leave=True, random=cell_protocol.CellRandom(states={"random": b"state"}), loop=loop)
+    error = cell_protocol.CellError("ValueError", "no", ["line"], "node1", "GPU 0", None, b"")
+    run = cell_protocol.CellRun(({"text/plain": "1"}, {}), ["x"], [], loop, error)
+    reply = cell_protocol.CellReply(holder="holder", turn=2, namespace=cell_protocol.NamespaceReport(fresh=True), run=run, missing=["z"])
+
+    assert there_and_back((request, reply)) == (request, reply)
 
 
 def test_refs_become_places_in_the_list_of_objects():

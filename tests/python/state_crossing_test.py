@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from pounce._common.cell_protocol import SavedOffer
 from pounce._worker.cell import relay_calls
 from pounce._worker.state import crossing
 from pounce._worker.state.folder import Folder
@@ -40,7 +41,7 @@ class Node:
 
     def _offered(self, last):
         state = crossing.state_in(self.folder, self.key)
-        return {"state": crossing.unsigned(state), "version": str(state.turn), "behind": False}
+        return SavedOffer(crossing.unsigned(state), str(state.turn))
 
     def _parts(self, blobs, start):
         return self.spoil(crossing.parts_of(self.folder, blobs, start))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from pounce._worker import interpreter
 from pounce._worker.cell import saved_namespace
+from pounce._common.cell_protocol import NamespaceRequest
 from pounce._worker.cell.saved_namespace import SavedNamespace
 from pounce._worker.state.folder import Folder
 from pounce._worker.state.key import made_key
@@ -27,7 +28,7 @@ def namespace(tmp_path, folder) -> SavedNamespace:
     Folder.made(folder).close()
     names: dict = {}
     namespace = SavedNamespace(names, ())
-    assert namespace.enter({"id": "a", "folder": str(folder), "most_bytes": None, "after": 0, "patience_s": 0}, False).ran
+    assert namespace.enter(NamespaceRequest("a", str(folder)), False).ran
     namespace.before("x = 1")
     names["x"] = 1
     namespace.after(1, 1)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from pounce import errors
+from pounce._common.cell_protocol import CellReply, NamespaceReport, PartingOffer
 from pounce._worker import interpreter
 from pounce._worker.cell import parting
 from pounce._worker.state import crossing
@@ -69,8 +70,7 @@ def bringing(monkeypatch):
     made[0].goes_on.set()
 
 
-REPLY = {"holder": "second", "asked": 2, "lacks": [], "relayed": False, "ran": True, "fresh": False, "turn": 0, "cell": 0, "lost": {},
-         "problem": "", "assigned": [], "deleted": []}
+REPLY = CellReply(holder="second", turn=2, namespace=NamespaceReport(ran=True))
 
 
 # What is brought has to be answered by the very thread that a cell's end is told on.
@@ -170,7 +170,7 @@ class Kernel:
         said = json.loads(text)
         assert said["type"] == parting.KIND
         self.shown.append(sum(map(len, buffers)))
-        self.wanted = self.intake.take_parting(said["content"], buffers)
+        self.wanted = self.intake.take_parting(PartingOffer(**said["content"]), buffers)
 
     def answer(self, seconds):
         if self.answers:

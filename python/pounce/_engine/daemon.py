@@ -8,10 +8,13 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .. import errors
 
+_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # the pause before each attempt to start pounced again
 _TAKES_LONG_S = 90  # pounce-slurm may wait 60 s for a slurmctld that does not answer
 
 
@@ -46,6 +49,22 @@ def ensure(launcher: str | None, config: str | None) -> str:
     if answer.returncode == 0:
         return answer.stdout.strip()
     raise _error_of(answer)
+
+
+def start_again(start: Callable[[], None], is_over: Callable[[], bool]) -> None:
+    """For a pounced that has gone and is needed: tries several times, until `is_over()`. Blocks, and raises the error
+    of the last attempt."""
+    problem: errors.PounceError | None = None
+    for pause in _AGAIN_S:
+        time.sleep(pause)
+        if is_over():
+            return
+        try:
+            return start()
+        except (errors.DaemonUnavailable, errors.SlurmUnreachable) as error:  # waiting repairs no other
+            problem = error
+    assert problem is not None
+    raise problem
 
 
 def _error_of(answer: subprocess.CompletedProcess[str]) -> errors.PounceError:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core
+from .._common.cell_protocol import CellRandom
 from .._common.generators import GENERATORS
 from .._common.random_streams import Streams, derived, when_here
 
@@ -136,12 +137,12 @@ def given(streams: Streams | None) -> Iterator[None]:
         _given.streams = outer
 
 
-def of_cell(waits: bool) -> dict[str, Any]:
-    """A cell's random state, as CellStreams.begin takes it. `waits`: the notebook waits for the cell."""
+def of_cell(waits: bool) -> CellRandom:
+    """`waits`: the notebook waits for the cell."""
     if not waits:
-        return {"streams": _notebook.drawn() or {}}
+        return CellRandom(streams=_notebook.drawn() or {})
     states = _notebook.states()
-    return {"states": states, "unused": [name for name in states if name not in _notebook.used()]}
+    return CellRandom(states=states, unused=[name for name in states if name not in _notebook.used()])
 
 
 def cell_has_run(states: dict[str, bytes]) -> None:

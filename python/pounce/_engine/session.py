@@ -40,7 +40,6 @@ from .wait import Wait, wait_of
 _LONGEST_GRACE_MS = 2**32 - 1
 _NAMES_TIMEOUT_S = 30.0
 _SLICE_S = 0.05  # one step of a wait for what another session's thread brings
-_ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # the pause before each attempt to start pounced again
 
 
 class Sink(Protocol):
@@ -308,7 +307,7 @@ class Session:
                 elif isinstance(news, Answer):
                     self._questions.answered(news)
                 elif isinstance(news, _core.DaemonNeeded):
-                    self._have_daemon()
+                    threading.Thread(target=self._start_daemon_again, name="pounce-ensure", daemon=True).start()
         # Outside the lock: callbacks and unpickling run the user's code.
         while self._ended:
             try:
@@ -407,31 +406,17 @@ class Session:
 
     # ---- pounced ----
 
-    def _have_daemon(self) -> None:
-        threading.Thread(target=self._ask_for_daemon, name="pounce-ensure", daemon=True).start()
-
-    def _ask_for_daemon(self) -> None:
-        """Starts pounced, which has gone and is needed. That blocks, but no caller waits for this thread."""
-        problem: errors.PounceError | None = None
-        for pause in _ASK_AGAIN_S:
-            time.sleep(pause)
-            if self.closed:
-                return
-            try:
-                self.core.set_daemon(daemon.ensure(self._launcher, self._config))
-                return
-            except (errors.ClientClosed, errors.Forked):
-                return
-            except errors.PounceError as error:
-                problem = error
-                if not isinstance(error, (errors.DaemonUnavailable, errors.SlurmUnreachable)):
-                    break  # waiting does not repair it
-        assert problem is not None
-        self._questions.fail(problem)
+    def _start_daemon_again(self) -> None:
+        """That blocks, but no caller waits for this thread."""
         try:
-            self.core.daemon_failed(errors.record_of(problem))
-        except errors.ClientClosed:
+            daemon.start_again(lambda: self.core.set_daemon(daemon.ensure(self._launcher, self._config)),
+                               lambda: self.closed)
+        except (errors.ClientClosed, errors.Forked):
             return
+        except errors.PounceError as problem:
+            self._questions.fail(problem)
+            with contextlib.suppress(errors.ClientClosed):
+                self.core.daemon_failed(errors.record_of(problem))
 
     def close(self) -> None:
         if self.closed:

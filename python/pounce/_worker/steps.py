@@ -35,7 +35,7 @@ class Steps(Generic[Item]):
 
     def __init__(self, iterable: Iterable[Item], total: int | None = None):
         self._iterable, self._total = iterable, total
-        self._resumed: dict[str, Any] | None = None
+        self._resumed: tuple[int, bytes] | None = None
         self._seeds = b""  # when the current pass began
         self.position = 0  # steps that are over; during the first it is 0
         self.watch: Watch | None = None  # None: a plain loop
@@ -44,19 +44,19 @@ class Steps(Generic[Item]):
         """False for an iterator, such as a generator or enumerate(): its position would be counted twice."""
         return not isinstance(self._iterable, Iterator)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> tuple[int, bytes]:
         """What resume() takes."""
-        return {"position": self.position, "seeds": self._seeds}
+        return self.position, self._seeds
 
-    def resume(self, state: dict[str, Any]) -> None:
+    def resume(self, position: int, seeds: bytes = b"") -> None:
         """The next pass begins after the steps that are over."""
-        self._resumed, self.position = state, state["position"]
+        self._resumed, self.position = (position, seeds), position
 
     def __iter__(self) -> Iterator[Item]:
-        state, self._resumed = self._resumed or {"position": 0, "seeds": b""}, None
-        self.position = state["position"]
+        (position, seeds), self._resumed = self._resumed or (0, b""), None
+        self.position = position
         watch, self.watch = self.watch, None  # for this pass only: a loop in a variable may be used elsewhere
-        items = self._rest(state, watch is not None)
+        items = self._rest(position, seeds, watch is not None)
         if watch is None:
             yield from self._counted(items)
             return
@@ -78,10 +78,10 @@ class Steps(Generic[Item]):
             yield item
             self.position += 1
 
-    def _rest(self, state: dict[str, Any], watched: bool) -> Iterator[Item]:
+    def _rest(self, position: int, seeds: bytes, watched: bool) -> Iterator[Item]:
         if isinstance(self._iterable, Sequence):
-            return self._of_sequence(state["position"])
-        return iter(self._iterable) if not watched and not state["position"] else self._drawn_again(state)
+            return self._of_sequence(position)
+        return iter(self._iterable) if not watched and not position else self._drawn_again(position, seeds)
 
     def _of_sequence(self, index: int) -> Iterator[Item]:
         assert isinstance(self._iterable, Sequence)
@@ -89,15 +89,15 @@ class Steps(Generic[Item]):
             yield self._iterable[index]
             index += 1
 
-    def _drawn_again(self, state: dict[str, Any]) -> Iterator[Item]:
+    def _drawn_again(self, position: int, seeds: bytes) -> Iterator[Item]:
         """With the seeds of the first time, so that a shuffled order is the same."""
         now = process_state.seeds()
-        self._seeds = state["seeds"] or now
+        self._seeds = seeds or now
         process_state.put_seeds_back(self._seeds)
         items = iter(self._iterable)
-        for _ in islice(items, state["position"]):
+        for _ in islice(items, position):
             pass
-        if state["position"]:
+        if position:
             process_state.put_seeds_back(now)
         yield from items
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import errors
 from .._common import bundle
+from .._common.cell_protocol import CellCode, CellReply
 from .._engine.display import Shown
 from .._worker.cell import rank_cell
 from ..calls import view_with
@@ -29,26 +30,26 @@ class GangCells:
         # What the ranks have assigned, with the notebook's own value of that name at the time.
         self._theirs: dict[Place, dict[str, Any]] = {}
 
-    def run(self, line: CellLine, wanted: list[str], source: str, number: int, words: dict[str, Any]) -> Shown | None:
+    def run(self, line: CellLine, wanted: list[str], code: CellCode) -> Shown | None:
         """Blocks until all ranks have run the cell. Rank 0's output, value and ``--out`` are the cell's."""
         theirs = self._theirs.setdefault(line.place, {})
         mine = self._shell.user_ns
         values = {name: mine[name] for name in wanted
                   if theirs.get(name, _absent) is not mine[name] or line.sends is not None}
-        request = {"source": source, "number": number, "brings": line.brings, "colors": self._shell.colors, **words}
         try:
             parcel = bundle.dumps(values, by_file=True, brings=mine.keys() - theirs.keys())
-            replies = self._gang(line.place).run(rank_cell.run_cell, request, *parcel)
+            replies = self._gang(line.place).run(rank_cell.run_cell, code, *parcel)
         except rank_cell.CellFailed as failed:
             raise remote_error(failed.args[0], "\n".join(getattr(failed, "__notes__", ()))) from None
         except errors.PounceError as error:
             raise in_words(error) from None
-        for name in replies[0]["assigned"]:
+        reply: CellReply = replies[0]
+        for name in reply.run.assigned:
             theirs[name] = mine.get(name, _absent)
-        if replies[0]["missing"]:
-            raise NameError(f"rank 0 has no variable {', '.join(replies[0]['missing'])}")
-        self._shell.push(bundle.loads(*replies[0]["bundle"]))
-        return Shown(*replies[0]["shown"]) if replies[0]["shown"] is not None else None
+        if reply.missing:
+            raise NameError(f"rank 0 has no variable {', '.join(reply.missing)}")
+        self._shell.push(bundle.loads(*reply.bundle))
+        return Shown(*reply.run.shown) if reply.run.shown is not None else None
 
     def close(self) -> None:
         """Gives back the leases. The ranks' variables go with them."""

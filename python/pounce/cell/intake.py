@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from .._common.cell_protocol import PartingOffer, SavedOffer
 from .._worker.cell import relay_calls
 from .._worker.state import crossing
 from .._worker.state.folder import Folder
@@ -15,17 +16,8 @@ from .._worker.state.problems import Damaged
 
 
 class Intake:
-    """The intake of one worker. It takes the folder as a worker that sees it would.
-
-    Parameters
-    ----------
-    path : str
-        The notebook's folder.
-    ask : callable
-        Has the worker run a function of relay_calls, and returns its answer.
-
-    Thread: one at a time. Until close().
-    """
+    """The intake of one worker, until close(). It takes the notebook's folder as a worker that sees it would; `ask` has
+    the worker run a function of relay_calls, and returns its answer. Thread: one at a time."""
 
     def __init__(self, path: str, ask: Callable[..., Any]):
         self._id, self._key, self._ask = os.path.basename(path), key_of(os.path.dirname(path)), ask
@@ -53,24 +45,24 @@ class Intake:
         """
         before = ""
         while not pauses():
-            offer = self._ask(relay_calls.offered, self._id, last)
-            if offer["version"] == self._brought or self._has_come(offer, pauses):
-                return not offer["behind"]
-            if offer["version"] == before:
+            offer: SavedOffer = self._ask(relay_calls.offered, self._id, last)
+            if offer.version == self._brought or self._has_come(offer, pauses):
+                return not offer.behind
+            if offer.version == before:
                 raise Damaged("The worker does not have a file of what it has saved. Run the cells again.")
-            before = "" if pauses() else offer["version"]
+            before = "" if pauses() else offer.version
         return False
 
-    def _has_come(self, offer: dict[str, Any], pauses: Callable[[], bool]) -> bool:
-        state = crossing.arrived(offer["state"])
+    def _has_come(self, offer: SavedOffer, pauses: Callable[[], bool]) -> bool:
+        state = crossing.arrived(offer.manifest)
         if not self._fetch(state, pauses):
             return False
         crossing.commit(self._folder, state, self._key)
-        self._brought = offer["version"]
+        self._brought = offer.version
         self._ask(relay_calls.brought, self._id, self._brought, "")
         return True
 
-    def take_parting(self, content: dict[str, Any], buffers: list[Any]) -> tuple[list[str], int]:
+    def take_parting(self, offer: PartingOffer, buffers: list[Any]) -> tuple[list[str], int]:
         """Takes what a departing worker offers: first the list of its files, then the requested parts. Returns which
         blobs it is to send next, and from which byte of the first on; none: it may go.
 
@@ -79,12 +71,12 @@ class Intake:
         StateError, OSError
             The earlier state here is whole.
         """
-        if "parts" not in content:
+        if offer.parts is None:
             self._parting = crossing.arrived(bytes(buffers[0]))
-        elif not content["parts"]:
+        elif not offer.parts:
             raise Damaged("The worker does not have a file of what it has saved. Run the cells again.")
         else:
-            for (blob, start, size), data in zip(content["parts"], buffers, strict=True):
+            for (blob, start, size), data in zip(offer.parts, buffers, strict=True):
                 self._add(crossing.Part(blob, start, size, data))
         assert self._parting is not None
         blobs = crossing.lacking(self._folder, self._parting.digests())[: crossing.MOST_BLOBS]

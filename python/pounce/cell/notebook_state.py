@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from .._common import here
+from .._common.cell_protocol import NamespaceRequest
 from .._worker.state.folder import Folder
 from .._worker.state.key import made_key
 from .ledger import Ledger
@@ -22,50 +23,29 @@ ABOUT = "about.json"
 
 
 class NotebookState:
-    """
-    Attributes
-    ----------
-    place : Place or None
-        The line that requested its last worker.
-    holder : str
-        That worker's interpreter; empty: none has had it yet.
-    turn : int
-        Of the last request sent.
-    after : int
-        Of the last request that has run, as far as is known, or surely will run before the next.
-    crashed : bool
-        The last worker died: what it had not saved will not come.
-    problem : str
-        Why the last worker could not save it.
-    setup : list of (int, str)
-        Cells, number and source, that run on each new worker.
-    held : bool
-        Its worker stays, busy or not, until the notebook gives it back.
-    relayed : bool
-        The last worker does not see the folder, so the kernel brings what that saves.
-    """
-
     def __init__(self) -> None:
         self.ledger = Ledger()
-        self.place: Place | None = None
+        self.place: Place | None = None  # of the line that requested its last worker
         self.cells: dict[int, str] = {}
-        self.setup: list[tuple[int, str]] = []
-        self.held = False
+        self.setup: list[tuple[int, str]] = []  # cells, number and source, that run on each new worker
+        self.held = False  # its worker stays, busy or not, until the notebook gives it back
         self.begin()
 
     def begin(self) -> None:
         """Starts a new namespace: nothing that was made on workers is there any more."""
         self.id = os.urandom(8).hex()
-        self.folder = self.holder = self.problem = ""
-        self.turn = self.after = 0
-        self.crashed = self.relayed = False
+        self.folder = self.problem = ""  # `problem`: why the last worker could not save it
+        self.holder = ""  # that worker's interpreter; empty: none has had it yet
+        self.turn = 0  # of the last request sent
+        self.after = 0  # of the last one that has run, as far as is known, or surely will run before the next
+        self.crashed = False  # the last worker died: what it had not saved will not come
+        self.relayed = False  # the last worker does not see the folder, so the kernel brings what that saves
         self.ledger.back_to(-1)
 
-    def words(self, most_bytes: int | None) -> dict[str, Any]:
-        """The state's part of the next request, as a worker's SavedNamespace.enter takes it."""
+    def next_request(self, most_bytes: int | None) -> NamespaceRequest:
         self.turn += 1
-        return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes,
-                "supply": None, "patience_s": 0.0 if self.crashed or self.problem else _LEAVING_S, "setup": self.setup}
+        patience_s = 0.0 if self.crashed or self.problem else _LEAVING_S
+        return NamespaceRequest(self.id, self.folder, self.turn, self.after, patience_s, most_bytes, self.setup)
 
     def has_run(self, turn: int, holder: str, problem: str) -> None:
         self.after = max(self.after, turn)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import errors
+from .._common.cell_protocol import PartingOffer
 from .._engine.session import Session
 from .._worker.cell import parting
 from .._worker.state.problems import StateError
@@ -27,7 +28,7 @@ class _Words:
 
     session: Session
     task: str
-    content: dict[str, Any]
+    offer: PartingOffer
     buffers: list[Any]
 
     def answer(self, wanted: tuple[list[str], int]) -> None:
@@ -36,14 +37,8 @@ class _Words:
 
 
 class Partings:
-    """
-    Parameters
-    ----------
-    states : callable
-        The states whose workers may have something.
-    heard : callable
-        Called with a state whose worker has sent a message, which waits for take(). On the thread that delivers news.
-    """
+    """`states()`: those whose workers may have something. `heard` is called with a state whose worker has sent a
+    message, which waits for take(); on the thread that delivers news."""
 
     def __init__(self, states: Callable[[], Iterable[NotebookState]], heard: Callable[[NotebookState], None]):
         self._states, self._heard = states, heard
@@ -58,9 +53,10 @@ class Partings:
         session.core.read_to_the_end(parting.LEAVE_S)
 
     def _hear(self, session: Session, task: str, content: dict[str, Any], buffers: list[Any]) -> None:
-        words = _Words(session, task, content, buffers)
+        offer = PartingOffer(**content)
+        words = _Words(session, task, offer, buffers)
         state = next((state for state in self._states()
-                      if state.id == content["state"] and state.holder == content["holder"]), None)
+                      if state.id == offer.state and state.holder == offer.holder), None)
         if state is None:  # of an earlier worker
             return words.answer(_NOTHING)
         with self._lock:
@@ -80,9 +76,9 @@ class Partings:
             return False
         wanted = _NOTHING
         with contextlib.suppress(StateError, OSError):  # the next worker says what is missing
-            wanted = intake().take_parting(words.content, words.buffers)
+            wanted = intake().take_parting(words.offer, words.buffers)
         if not wanted[0]:
-            self._gone.add(words.content["holder"])
+            self._gone.add(words.offer.holder)
         words.answer(wanted)
         return True
 

@@ -7,11 +7,12 @@ import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import errors
 from .._common import bundle
 from .._common.byte_size import size
+from .._common.cell_protocol import CellCode, CellReply, CellRequest, LoopState, NamespaceReport
 from .._engine import seeds
 from .._engine.display import Shown
 from .._engine.options import Options
@@ -24,7 +25,6 @@ from .gang_cells import GangCells
 from .hold import Hold
 from .ledger import Parcel
 from .loaded_modules import LoadedModules
-from .loop import Loop
 from .names import is_import
 from .notebook_state import NotebookState
 from .options_line import CellLine
@@ -35,6 +35,7 @@ from .workers import Workers
 
 _PYTHON_DIED = (errors.WorkerCrashed, errors.OutOfMemory)
 _DEATHS = (*_PYTHON_DIED, errors.NodeFailed, errors.LostError)
+_Call: TypeAlias = "tuple[CellRequest, bytes, list[Any]]"  # the arguments of run_cell
 
 
 class Remote:
@@ -56,36 +57,39 @@ class Remote:
         own = self.own()
         functions = (own[name] for name in wanted if isinstance(own[name], FunctionType))
         files = self._files_of({function.__code__.co_filename for function in functions})
-        return self.gang_cells.run(line, wanted, source, self.number(), {"files": files, "message": self._message()})
+        return self.gang_cells.run(line, wanted, self._code(line, source, self.number(), files))
 
-    def _booked(self, line: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
+    def _code(self, line: CellLine, source: str, number: int, files: dict[str, tuple[int, str]]) -> CellCode:
+        return CellCode(source, number, line.brings, self.shell.colors, self._message(), files)
+
+    def _booked(self, line: CellLine, number: int, reply: CellReply) -> Shown | None:
         """Records what the cell did in the ledger. Returns its value or raises its error."""
-        state = self.workers.state(line.place)
+        state, run = self.workers.state(line.place), reply.run
         self._changed(state, number, reply)
-        if "error" in reply:
-            raise remote_error(reply["error"], self._hint(reply["error"]["name"], line.place))
+        if run.error is not None:
+            raise remote_error(run.error, self._hint(run.error.name, line.place))
         if line.setup:
             state.note_setup(number)
         self.bring(reply, state)
-        return Shown(*reply["shown"]) if reply["shown"] is not None else None
+        return Shown(*run.shown) if run.shown is not None else None
 
-    def _changed(self, state: NotebookState, number: int, reply: dict[str, Any]) -> None:
-        state.ledger.assigned(reply["assigned"], self.shell.user_ns, number, reply["asked"])
-        state.ledger.deleted(reply["deleted"])
+    def _changed(self, state: NotebookState, number: int, reply: CellReply) -> None:
+        state.ledger.assigned(reply.run.assigned, self.shell.user_ns, number, reply.turn)
+        state.ledger.deleted(reply.run.deleted)
 
     def is_ours(self, name: str) -> bool:
         """A variable of the user's, not of IPython's."""
         return name in self.shell.user_ns and name not in self.shell.user_ns_hidden
 
-    def exchange(self, line: CellLine, wanted: Any, source: str) -> tuple[CellLine, dict[str, Any]]:
+    def exchange(self, line: CellLine, wanted: Any, source: str) -> tuple[CellLine, CellReply]:
         """Sends the source and what the worker lacks. Sends again, with more, if a new worker lacks more. Returns
         also the line as it would have been for the worker that ran it."""
-        number, loop, sent = self.number(), None, None
+        number, loop, sent, stays = self.number(), None, None, False
         while True:
             if sent is None:
                 line = self.workers.for_line(line)
                 state = self.workers.state(line.place)
-                sent = self._packed(line, wanted, source, number, loop)
+                sent = self._packed(line, wanted, source, number, loop, stays)
             parcel, words = sent
             future = self._view(line).submit(runner.run_cell, *words)
             if line.held and self.hold is not None:
@@ -93,7 +97,7 @@ class Remote:
             try:
                 with contextlib.nullcontext() if state.held else self.workers.successors.watching(
                         state, self.workers.client(state), line.place):
-                    reply = wait(future)
+                    reply: CellReply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
                 session, task = engine_of(future)
@@ -104,80 +108,76 @@ class Remote:
             except _DEATHS as error:
                 state.crashed |= not _was_refused(error)
                 raise
-            if reply.get("strange"):
+            if reply.not_held:
                 raise errors.Cancelled("the cell has not run: its worker is not the one that this notebook held",
                                        "%pounce hold takes another one, and this cell runs there.")
             came = self.where_it_ran(line, future)
-            if reply["lacks"]:
+            if reply.lacks:
                 line, state.place = came, came.place
-                self.workers.relay.give(state, words[0], reply["lacks"])
+                self.workers.relay.give(state, words[0].namespace, reply.lacks)
                 continue
             sent = None
             if not self._has_run(state, came, parcel, reply):
                 if loop is not None:
-                    raise errors.LeaseEnded(f"{loop.words()}, and what it had done went with that worker",
+                    raise errors.LeaseEnded(f"{_left_after(loop)}, and what it had done went with that worker",
                                             "Run the cell again.")
                 line = came
                 continue
-            seeds.cell_has_run(reply.get("random", {}))
-            if "left" not in reply:
+            seeds.cell_has_run(reply.random)
+            if reply.run.loop is None:
                 return came, reply
-            loop = self._left(state, came, number, reply)
+            self._changed(state, number, reply)
+            loop = reply.run.loop
+            say(f"{_left_after(loop)}; the cell goes on with the next worker")
+            stays = not self.workers.left(state, came.place)  # the cell turned out to be bound to its worker
 
-    def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: dict[str, Any]) -> bool:
+    def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: CellReply) -> bool:
         """Returns False if nothing ran: the worker is a new one and lacks something that the cell counted on."""
-        state.place = came.place
-        if reply["fresh"]:
-            self._tell_lost(state, reply)
-        if not reply["ran"]:
-            state.after = reply["turn"]
+        state.place, report = came.place, reply.namespace
+        if report.fresh:
+            self._tell_lost(state, report)
+        if not report.ran:
+            state.after = report.turn
             return False
-        if reply["problem"] and reply["problem"] != state.problem:
-            say(f"the variables of this worker are not saved: {reply['problem']}")
-        state.has_run(reply["asked"], reply["holder"], reply["problem"])
+        if report.problem and report.problem != state.problem:
+            say(f"the variables of this worker are not saved: {report.problem}")
+        state.has_run(reply.turn, reply.holder, report.problem)
         state.ledger.arrived(parcel)
-        if reply["relayed"]:
+        if reply.relayed:
             has_kernel = getattr(self.shell, "kernel", None) is not None
             self.workers.relay.ran(state, CellOutput(self.shell) if has_kernel else None)
         elif state.relayed:
             self.workers.relay.sees_folder(state)
         return True
 
-    def _tell_lost(self, state: NotebookState, reply: dict[str, Any]) -> None:
+    def _tell_lost(self, state: NotebookState, report: NamespaceReport) -> None:
         """Tells the user which variables of the last worker the new one does not have."""
-        lost = state.ledger.back_to(reply["turn"] if reply["turn"] < state.after else state.turn)
-        if lost and reply["turn"]:
-            say(f"this is a new worker, and what was saved is as it was after cell {reply['cell']}: "
+        lost = state.ledger.back_to(report.turn if report.turn < state.after else state.turn)
+        if lost and report.turn:
+            say(f"this is a new worker, and what was saved is as it was after cell {report.cell}: "
                 f"later changes of {', '.join(sorted(lost))} went with the last one")
         elif lost:
-            why = f": {reply['problem']}" if reply["problem"] else ""
+            why = f": {report.problem}" if report.problem else ""
             say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one{why}")
-        for name, (why, cell) in sorted(reply["lost"].items()):
+        for name, (why, cell) in sorted(report.lost.items()):
             state.ledger.deleted([name])
             say(f"{name} (cell {cell}) went with the last worker: {why}")
 
-    def _left(self, state: NotebookState, came: CellLine, number: int, reply: dict[str, Any]) -> Loop:
-        """The cell is to continue elsewhere: its worker is given back, unless the cell turns out to be bound to it."""
-        self._changed(state, number, reply)
-        loop = Loop(reply["left"])
-        say(f"{loop.words()}; the cell goes on with the next worker")
-        return loop if self.workers.left(state, came.place) else loop.that_stays()
-
     def _packed(self, line: CellLine, wanted: Any, source: str, number: int,
-                loop: Loop | None = None) -> tuple[Parcel, tuple[Any, ...]]:
-        """What travels, and the arguments of `run_cell`. `loop`: the cell continues in the middle of it."""
+                loop: LoopState | None = None, stays: bool = False) -> tuple[Parcel, _Call]:
+        """What travels, and the arguments of `run_cell`. `loop`: the cell continues in the middle of it. `stays`: no
+        loop may be left again."""
         state = self.workers.state(line.place)
         self.workers.make_folder(state)
-        words = state.words(session_of(self.workers.client()).parked_most_bytes)
-        parcel = state.ledger.parcel(wanted, self.own(), number, words["turn"], forced=line.sends is not None)
+        namespace = state.next_request(session_of(self.workers.client()).parked_most_bytes)
+        parcel = state.ledger.parcel(wanted, self.own(), number, namespace.turn, forced=line.sends is not None)
         if loop is not None:
             parcel = parcel.of_the_rest()
-        request = {
-            "holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
-            "reads": sorted(parcel.names), "brings": line.brings, "setup": line.setup, "colors": self.shell.colors,
-            "asks": not line.background, "message": self._message(), "loop": loop.left if loop else None,
-            "random": seeds.of_cell(waits=not line.background),
-            "leaves": not line.background and not state.held and not (loop and loop.stays), "held": line.held}
+        request = CellRequest(
+            self._code(line, source, number, self._files_of(parcel.files)), namespace, state.holder,
+            reads=sorted(parcel.names), setup=line.setup, held=line.held, may_ask=not line.background,
+            may_leave=not line.background and not state.held and not stays,
+            random=seeds.of_cell(waits=not line.background), loop=loop)
         state.cells[number] = source
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values, by_file=True))
@@ -192,7 +192,7 @@ class Remote:
         self.shell.push({line.name: job})
         return None
 
-    def _sent_behind(self, line: CellLine, words: tuple[Any, ...], output: CellOutput) -> Any:
+    def _sent_behind(self, line: CellLine, words: _Call, output: CellOutput) -> Any:
         view = self._view(line)
         session = session_of(view)
         with session.news_wait():
@@ -200,38 +200,34 @@ class Remote:
             session.show_at(engine_of(future)[1], output)
         return future
 
-    def _goes_on(self, line: CellLine, number: int, parcel: Parcel, words: tuple[Any, ...], future: Any,
+    def _goes_on(self, line: CellLine, number: int, parcel: Parcel, words: _Call, future: Any,
                  output: CellOutput) -> CellJob:
         state = self.workers.state(line.place)
         state.ledger.arrived(parcel)  # before the cells that come behind it
         state.after, state.place = state.turn, line.place
-
-        def again(lacks: list[str]) -> Again:
-            return Again(lambda: self.workers.relay.give(state, words[0], lacks),
-                         lambda: self._sent_behind(line, words, output))
-
-        ended = lambda future: self._ended_behind(state, line, number, parcel, future, again)  # noqa: E731
+        ended = lambda future: self._ended_behind(state, line, number, parcel, words, future, output)  # noqa: E731
         job = CellJob(self.workers.at(line.place), lambda: self.where_it_ran(line, future).place, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
-    def _ended_behind(self, state: NotebookState, line: CellLine, number: int, parcel: Parcel, future: Any,
-                      again: Callable[[list[str]], Again]) -> Shown | None:
+    def _ended_behind(self, state: NotebookState, line: CellLine, number: int, parcel: Parcel, words: _Call,
+                      future: Any, output: CellOutput) -> Shown | None:
         try:
-            reply = future.result()
+            reply: CellReply = future.result()
         except BaseException as error:
             state.ledger.withdraw(parcel)  # it may or may not have arrived
             state.crashed |= isinstance(error, _DEATHS) and not _was_refused(error)
             if state.held and python_died(error):
                 self.hold_again()
             raise
-        if reply["lacks"]:
-            raise again(reply["lacks"])
+        if reply.lacks:
+            raise Again(lambda: self.workers.relay.give(state, words[0].namespace, reply.lacks),
+                        lambda: self._sent_behind(line, words, output))
         came = self.where_it_ran(line, future)
         if self._has_run(state, came, parcel, reply):
-            if "left" in reply:
+            if reply.run.loop is not None:
                 self._changed(state, number, reply)
-                raise errors.LeaseEnded(Loop(reply["left"]).words(),
+                raise errors.LeaseEnded(_left_after(reply.run.loop),
                                         "Nobody waits for the cell, so it does not go on: run its rest.")
             return self._booked(came, number, reply)
         state.ledger.withdraw(parcel)
@@ -242,11 +238,8 @@ class Remote:
         hidden = self.shell.user_ns_hidden
         return {name: value for name, value in self.shell.user_ns.items() if name not in hidden}
 
-    def _files(self, parcel: Parcel) -> dict[str, tuple[int, str]]:
-        """The cells that hold the functions of a parcel: number and text."""
-        return self._files_of(parcel.files)
-
     def _files_of(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Those of the files that are cells: number and text."""
         cells = self.shell.compile._filename_map
         return {name: (cells[name], "".join(linecache.getlines(name))) for name in names if name in cells}
 
@@ -259,10 +252,10 @@ class Remote:
             say(f"not fully checked for changes, being large: {', '.join(sorted(parcel.unchecked))} "
                 "(--in sends them again)")
 
-    def bring(self, reply: dict[str, Any], state: NotebookState) -> None:
-        if reply["missing"]:
-            raise NameError(f"the worker has no variable {', '.join(reply['missing'])}")
-        values = bundle.loads(*reply["bundle"])
+    def bring(self, reply: CellReply, state: NotebookState) -> None:
+        if reply.missing:
+            raise NameError(f"the worker has no variable {', '.join(reply.missing)}")
+        values = bundle.loads(*reply.bundle)
         self.shell.push(values)
         state.ledger.brought(values, self.shell.user_ns)
 
@@ -354,6 +347,12 @@ class Remote:
         self.jobs.clear()
         self.gang_cells.close()
         self.workers.release(lambda state: state.place in busy)
+
+
+def _left_after(loop: LoopState) -> str:
+    of = f" of {loop.total}" if loop.total else ""
+    why = "somebody waits for what its worker holds" if loop.why == "demand" else "the time of its worker ends"
+    return f"the loop was left after {loop.position}{of} steps, since {why}"
 
 
 def python_died(error: BaseException) -> bool:

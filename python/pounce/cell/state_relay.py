@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import errors
 from .._common.byte_size import size
+from .._common.cell_protocol import NamespaceRequest
 from .._engine.session import Sink
 from .._worker.cell import relay_calls
 from .._worker.state import crossing
@@ -224,12 +225,11 @@ class StateRelay:
 
     # ---- the next worker ----
 
-    def give(self, state: NotebookState, request: dict[str, Any], lacks: list[str]) -> None:
+    def give(self, state: NotebookState, request: NamespaceRequest, lacks: list[str]) -> None:
         """Gives what a worker lacks for a request, which is then sent again: first the list, then the blobs that
         the cell reads."""
         if lacks == [crossing.MANIFEST]:
-            words = request["state"]
-            words["supply"] = _supply(state.folder, words["after"], words["patience_s"])
+            request.supply = _supply(state.folder, request.after, request.patience_s)
             return
         with contextlib.suppress(errors.LeaseEnded):  # the request, sent again, finds out what the next one lacks
             for parts in _given(state.folder, lacks):

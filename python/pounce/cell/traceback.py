@@ -6,11 +6,12 @@ from typing import Any
 
 from .. import errors
 from .._common import exceptions
+from .._common.cell_protocol import CellError
 
 
-def remote_error(error: dict[str, Any], hint: str = "") -> BaseException:
-    where = " · ".join(filter(None, ("on " + (error["node"] or "the worker"), error["devices"])))
-    lines = [where, *error["lines"], *([hint] if hint else [])]
+def remote_error(error: CellError, hint: str = "") -> BaseException:
+    where = " · ".join(filter(None, ("on " + (error.node or "the worker"), error.devices)))
+    lines = [where, *error.lines, *([hint] if hint else [])]
     exception = _exception(error)
     exception._render_traceback_ = lambda *_: lines  # type: ignore[attr-defined]  # IPython asks for it
     if exceptions.leads_to_group(exception.__context__):
@@ -31,19 +32,19 @@ def syntax_error(shell: Any, error: SyntaxError) -> BaseException:
     return type(type(error).__name__, (Exception,), {"_render_traceback_": lambda _: lines})(str(error))
 
 
-def _exception(error: dict[str, Any]) -> BaseException:
-    if error["type"] == "KeyboardInterrupt":
-        return KeyboardInterrupt(error["text"])
+def _exception(error: CellError) -> BaseException:
+    if error.type == "KeyboardInterrupt":
+        return KeyboardInterrupt(error.text)
     exception: BaseException | None = None
     try:
-        exception = exceptions.loads(error["pickle"])
+        exception = exceptions.loads(error.pickle)
         exception._render_traceback_ = None  # type: ignore[attr-defined]
         if not _is_shown_otherwise(exception):
             return exception
     except Exception:
         pass
-    kind = type(error["type"], (errors.TaskRaised,), {"__str__": lambda _: error["text"]})
-    in_its_place: BaseException = kind(error["text"])
+    kind = type(error.type, (errors.TaskRaised,), {"__str__": lambda _: error.text})
+    in_its_place: BaseException = kind(error.text)
     in_its_place.__cause__ = exception
     return in_its_place
 

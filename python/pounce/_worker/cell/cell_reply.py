@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from ... import errors
 from ..._common import bundle
+from ..._common.cell_protocol import CellError
 from .. import interpreter
 
 
-def error_of(shell: Any, error: BaseException) -> dict[str, Any]:
+def error_of(shell: Any, error: BaseException) -> CellError:
     kind = KeyboardInterrupt if isinstance(error, asyncio.CancelledError) else type(error)
     try:
         text = str(error)
     except Exception:
         text = "its message cannot be shown"
-    return {"type": kind.__name__, "text": text, "lines": shell.stb or [], "node": interpreter.node,
-            "devices": interpreter.devices,
-            "name": getattr(error, "name", None) if isinstance(error, NameError) else None, "pickle": _pickled(error)}
+    name = getattr(error, "name", None) if isinstance(error, NameError) else None
+    return CellError(kind.__name__, text, shell.stb or [], interpreter.node, interpreter.devices, name, _pickled(error))
 
 
-def bundled(values: dict[str, Any]) -> tuple[bytes, list[Any]]:
+def brought_back(names: dict[str, Any], brings: Sequence[str]) -> tuple[bytes, list[Any]]:
+    values = {name: names[name] for name in brings if name in names}
     try:
         return bundle.dumps(values)
     except Exception as error:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection
 from typing import Any
 
+from ..._common.cell_protocol import CellRandom
 from ..._common.generators import GENERATORS, TorchsGenerator
 from ..._common.random_streams import Streams, begin, when_here
 
@@ -61,22 +62,14 @@ class CellStreams:
                 _torch().restore_devices(self._devices)
             self.are_here = True
 
-    def begin(self, request: dict[str, Any]) -> None:
-        """
-        Parameters
-        ----------
-        request : dict
-            ``streams``, for a cell that runs beside others. Otherwise ``states`` of the notebook's generators, and
-            ``unused``: those that were not used there, so that states that are here or were saved by an earlier kernel
-            take precedence.
-        """
-        if "streams" in request:
-            return self._leave(request["streams"])
+    def begin(self, request: CellRandom) -> None:
+        if request.streams is not None:
+            return self._leave(request.streams)
         self.back()
-        self._sent = request["states"]
+        self._sent = request.states
         for name, generator in GENERATORS.items():
             state, here = self._sent.get(name), self._kept.get(name)
-            if state is None or state == here or (here is not None and name in request["unused"]):
+            if state is None or state == here or (here is not None and name in request.unused):
                 when_here(name, None)
             else:
                 when_here(name, functools.partial(generator.restore, state))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..._common.cell_protocol import LoopState
 from .. import interpreter
 from ..steps import Steps
 from .saved_namespace import SavedNamespace
@@ -23,19 +24,10 @@ _running: Loops | None = None
 
 
 class Loops:
-    """The loops of one cell.
+    """The loops of one cell, which continues in the middle of the one `resumed`. Without `saved` none is left: if one
+    of a cell in the background (`behind`) were, cells that wait behind it would run in the middle of it."""
 
-    Parameters
-    ----------
-    resumed : dict or None
-        What left() returned: the cell continues in the middle of that loop.
-    saved : SavedNamespace or None
-        None: no loop is left.
-    behind : bool
-        The cell runs in the background: if a loop were left, cells that wait behind it would run in the middle of it.
-    """
-
-    def __init__(self, resumed: dict[str, Any] | None, saved: SavedNamespace | None, behind: bool = False):
+    def __init__(self, resumed: LoopState | None, saved: SavedNamespace | None, behind: bool = False):
         self._resumed, self._saved, self._untold = resumed, saved, behind
         self._statement = 0
         self._longest, self._since = 0.0, 0.0
@@ -57,11 +49,11 @@ class Loops:
 
     def first(self) -> int:
         """The statement that the cell begins with."""
-        return self._resumed["statement"] if self._resumed is not None else 0
+        return self._resumed.statement if self._resumed is not None else 0
 
     def bind(self, statement: int, loop: Steps[Any]) -> None:
-        if self._resumed is not None and statement == self._resumed["statement"]:
-            loop.resume(self._resumed["steps"])
+        if self._resumed is not None and statement == self._resumed.statement:
+            loop.resume(self._resumed.position, self._resumed.seeds)
             self._resumed = None
         if self._saved is not None and loop.begins_again():
             loop.watch = self
@@ -70,13 +62,13 @@ class Loops:
             self._untold = False
             tell(_STAYS)
 
-    def left(self, steps: Steps[Any]) -> dict[str, Any]:
+    def state(self, steps: Steps[Any]) -> LoopState:
         """What the cell needs to continue, and what the user is told."""
         try:
             total = len(steps)
         except TypeError:
             total = 0
-        return {"statement": self._statement, "steps": steps.state(), "total": total, "why": self._why}
+        return LoopState(self._statement, *steps.state(), total, self._why)
 
     # ---- steps' Watch ----
 
@@ -93,7 +85,7 @@ class Loops:
             return False
         left = interpreter.time_left()
         if interpreter.core.yield_asked():
-            self._why = "somebody waits"
+            self._why = "demand"
         elif left is not None and left < _LEAST_LEFT_S + 2 * self._longest:
             self._why = "time"
         return bool(self._why)

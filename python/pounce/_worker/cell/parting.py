@@ -7,8 +7,10 @@ cell/state_relay.py). The supervisor waits as long as the worker says `saving`.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
+from ..._common.cell_protocol import PartingOffer
 from .. import interpreter
 from ..state.crossing import Part
 from . import held
@@ -20,29 +22,20 @@ _MOST_LIST_BYTES = 32 * 1024 * 1024
 
 
 def part_with(state: str, holder: str, list_of_it: bytes, parts: Any) -> None:
-    """Blocks until the kernel has it, does not want it, or says nothing.
-
-    Parameters
-    ----------
-    state, holder : str
-        The state's id, and the process that has it.
-    list_of_it : bytes
-        crossing.unsigned().
-    parts : callable
-        Takes blobs and a start, like crossing.parts_of().
-    """
+    """Blocks until the kernel has it, does not want it, or says nothing. `holder`: the process that has it;
+    `list_of_it`: crossing.unsigned(); `parts` takes blobs and a start, like crossing.parts_of()."""
     if len(list_of_it) > _MOST_LIST_BYTES:
         return
     held.tell_state("saving")
-    wanted = _wanted({"state": state, "holder": holder}, [list_of_it])
+    wanted = _wanted(PartingOffer(state, holder), [list_of_it])
     while wanted and wanted[0]:
         sent: list[Part] = parts(*wanted)
-        content = {"state": state, "holder": holder, "parts": [part[:3] for part in sent]}
-        wanted = _wanted(content, [part.data for part in sent])
+        wanted = _wanted(PartingOffer(state, holder, [part[:3] for part in sent]), [part.data for part in sent])
 
 
-def _wanted(content: dict[str, Any], buffers: list[bytes]) -> Any:
+def _wanted(offer: PartingOffer, buffers: list[bytes]) -> Any:
     """Sends a message; returns what the kernel wants next. None: no kernel answers."""
+    content = {name: value for name, value in asdict(offer).items() if value is not None}
     interpreter.core.show(json.dumps({"type": KIND, "content": content}).encode(), buffers)
     while True:
         answer = interpreter.core.answer(_ANSWER_S)

@@ -3,9 +3,11 @@ reference. None takes longer than a user's cell may wait."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ... import errors
+from ..._common.cell_protocol import SavedOffer
 from ..state.crossing import Part, as_come, as_sent
 from . import runner
 
@@ -19,26 +21,13 @@ def _saved(state: str) -> Any:
     return saved
 
 
-def offered(state: str, last: bool) -> dict[str, Any]:
-    """What is saved here. It saves nothing itself, since a client sends a worker no cell while a task runs there.
-
-    Parameters
-    ----------
-    state : str
-        The state's id.
-    last : bool
-        The worker leaves: all is saved first, however long that takes.
-
-    Returns
-    -------
-    dict
-        ``state``: crossing.unsigned(); ``version``: for brought(), empty: nothing is saved; ``behind``: something is
-        not saved yet, and will be while nothing runs.
-    """
+def offered(state: str, last: bool) -> SavedOffer:
+    """What is saved here. It saves nothing itself, since a client sends a worker no cell while a task runs there;
+    but if the worker leaves (`last`), all is saved first, however long that takes."""
     saved = _saved(state)
     if last:
         saved.save_last()
-    return {**saved.relayed.offer(state), "behind": saved.is_behind()}
+    return replace(saved.relayed.offer(state), behind=saved.is_behind())
 
 
 def parts(state: str, blobs: list[str], start: int) -> list[Part]:

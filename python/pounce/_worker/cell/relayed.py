@@ -10,8 +10,8 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Collection
-from typing import Any
 
+from ..._common.cell_protocol import NamespaceRequest, SavedOffer
 from ..state import crossing
 from ..state.folder import Folder
 from ..state.key import key_of
@@ -33,12 +33,12 @@ class Relayed:
         self._brought = ""  # the version of the manifest that the kernel has
         self._heard = 0.0
 
-    def folder(self, wanted: dict[str, Any]) -> str:
+    def folder(self, request: NamespaceRequest) -> str:
         """Where this worker saves a request's state; empty: it sees the notebook's own folder, or cannot make one."""
-        path = self._paths.get(wanted["id"], "")
-        if not path and wanted["folder"] and not os.path.isdir(wanted["folder"]):
+        path = self._paths.get(request.id, "")
+        if not path and request.folder and not os.path.isdir(request.folder):
             with contextlib.suppress(OSError):
-                path = self._paths[wanted["id"]] = self._folders.folder(wanted["id"])
+                path = self._paths[request.id] = self._folders.folder(request.id)
         return path
 
     def knows(self, state: str) -> bool:
@@ -47,51 +47,38 @@ class Relayed:
     def has(self, path: str) -> bool:
         return self._folders.holds(path)
 
-    def lacks(self, wanted: dict[str, Any], pending: Collection[str] | None,
+    def lacks(self, request: NamespaceRequest, pending: Collection[str] | None,
               reads: Callable[[], Collection[str] | None]) -> list[str]:
-        """
-        Parameters
-        ----------
-        wanted : dict
-            As SavedNamespace.enter takes it, with the folder here.
-        pending : collection of str or None
-            Names that are not loaded yet; None: the namespace is not on this worker.
-        reads : callable
-            Returns the names that the cell reads; None: any name.
-
-        Returns
-        -------
-        list of str
-            Blobs that the cell needs and that the kernel has, or crossing.MANIFEST.
-        """
-        if not pending and not (pending is None and wanted["after"]):
+        """Blobs that the cell needs and that the kernel has, or crossing.MANIFEST. The request has the folder here.
+        `pending`: names that are not loaded yet; None: the namespace is not on this worker. `reads()`: the names that
+        the cell reads; None: any name."""
+        if not pending and not (pending is None and request.after):
             return []
-        with contextlib.closing(Folder(wanted["folder"])) as folder:
+        with contextlib.closing(Folder(request.folder)) as folder:
             state = crossing.state_in(folder, _key(folder))
-            if pending is None and state.turn < wanted["after"]:  # otherwise the state here is newer than the kernel's
-                if wanted["supply"] is None:
+            if pending is None and state.turn < request.after:  # otherwise the state here is newer than the kernel's
+                if request.supply is None:
                     return [crossing.MANIFEST]
-                _take_in(folder, wanted["supply"])
+                _take_in(folder, request.supply)
                 state = crossing.state_in(folder, _key(folder))
             absent = set(crossing.lacking(folder, state.digests()))
             return sorted(absent & _needed(state, pending, reads())) if absent else []
 
     # ---- for the kernel ----
 
-    def offer(self, state: str) -> dict[str, Any]:
-        """What is saved here. `version` is for brought(); empty: nothing is saved."""
+    def offer(self, state: str) -> SavedOffer:
         self._heard = time.monotonic()
         with contextlib.closing(Folder(self._paths[state])) as folder:
             data = folder.manifest()
             if data is None:
-                return {"state": b"", "version": ""}
-            return {"state": crossing.unsigned(crossing.state_in(folder, _key(folder))), "version": _version(data)}
+                return SavedOffer()
+            return SavedOffer(crossing.unsigned(crossing.state_in(folder, _key(folder))), _version(data))
 
     def owes(self, state: str) -> bool:
         """Whether the kernel lacks some of what is saved here."""
         if state not in self._paths:
             return False
-        version = self.offer(state)["version"]
+        version = self.offer(state).version
         return bool(version) and version != self._brought
 
     def parts(self, state: str, blobs: list[str], start: int) -> list[crossing.Part]:

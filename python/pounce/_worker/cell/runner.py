@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from ..._common import bundle
+from ..._common.cell_protocol import CellCode, CellReply, CellRequest, CellRun, NamespaceRequest
 from .. import interpreter
 from ..state.live_reads import reached
 from ..state.needs import source_reads
 from ..steps import Left
 from . import held, packages, reloads
-from .cell_reply import bundled, error_of, shells
+from .cell_reply import brought_back, error_of, shells
 from .cell_streams import streams
-from .entered import Entered
 from .loops import Loops, rest
 
 _shell: Any = None
@@ -25,72 +26,71 @@ _absent = object()
 _digests: dict[str, bytes] = {}  # of variables as the notebook sent them or a cell left them
 
 
-def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
-    """Runs the cell, unless `request` relies on variables that are not here (``ran`` is false then), or on a held
-    worker and this one is not held (``strange``)."""
-    if request["held"] and not held.is_held():
-        return {"lacks": [], "strange": True}
+def run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellReply:
+    """Runs the cell, unless `request` relies on variables or on a held worker, and this one is not that."""
+    if request.held and not held.is_held():
+        return CellReply(not_held=True)
     with held.cell():
         return _run_cell(request, pickle, buffers)
 
 
-def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
-    shell = _the_shell(request)
+def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellReply:
+    code = request.code
+    shell = _the_shell(code)
     reloads.follow()
-    wanted, lacks = _relayed(shell, request, pickle, buffers)
-    reply: dict[str, Any] = {"holder": _holder, "asked": wanted["turn"], "lacks": lacks,
-                             "relayed": wanted is not request["state"]}
-    entered = _saved.enter(wanted, request["holder"] == _holder) if not lacks else Entered(ran=False)
-    reply.update(vars(entered))
-    if not entered.ran:
+    namespace, lacks = _relayed(shell, request, pickle, buffers)
+    reply = CellReply(holder=_holder, turn=namespace.turn, relayed=namespace is not request.namespace, lacks=lacks)
+    if lacks:
+        return reply
+    report = reply.namespace = _saved.enter(namespace, request.holder == _holder)
+    if not report.ran:
         return reply
     names = shell.user_ns
-    shells().know_files(shell, request["files"])
-    if entered.fresh:
+    shells().know_files(shell, code.files)
+    if report.fresh:
         _digests.clear()
         streams.forget()
-        for number, source in request["state"]["setup"]:
-            _set_up(shell, request, number, source)
-        reply["lost"] = _saved.still_lost(entered.lost)
+        for number, source in namespace.setup:
+            _set_up(shell, code, number, source)
+        reply.namespace = replace(report, lost=_saved.still_lost(report.lost))
     values = bundle.loads(pickle, buffers)
     _arrived(names, values)
-    loops = Loops(request["loop"], _saved if request["leaves"] else None, behind=not request["asks"])
-    _saved.before(rest(_python(shell, request["source"]), loops.first()), request["reads"])
-    if request["source"]:
-        streams.begin(request["random"])
-        reply.update(_run(shell, request, loops))
-        reply["random"] = streams.end() if request["asks"] else {}
-        if request["setup"]:
-            _saved.remade(reply["assigned"])
-    results = request["brings"] if "left" not in reply else ()  # a loop that is left returns them at its end
-    _saved.load(results)
-    brings = [name for name in results if name in names]
-    reply["missing"] = [name for name in results if name not in names]
-    _saved.after(request["number"], request["state"]["turn"])
-    if "error" not in reply:
-        reply["bundle"] = bundled({name: names[name] for name in brings})
+    loops = Loops(request.loop, _saved if request.may_leave else None, behind=not request.may_ask)
+    _saved.before(rest(_python(shell, code.source), loops.first()), request.reads)
+    if code.source:
+        streams.begin(request.random)
+        reply.run = _run(shell, request, loops)
+        reply.random = streams.end() if request.may_ask else {}
+        if request.setup:
+            _saved.remade(reply.run.assigned)
+    brings = code.brings if reply.run.loop is None else ()  # a loop that is left returns them at its end
+    _saved.load(brings)
+    reply.missing = [name for name in brings if name not in names]
+    _saved.after(code.number, namespace.turn)
+    if reply.run.error is None:
+        reply.bundle = brought_back(names, brings)
     return reply
 
 
-def _relayed(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any]) -> tuple[dict[str, Any], list[str]]:
-    """The request's state, with this worker's own folder if it does not see the notebook's, and the blobs that the
+def _relayed(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any]) -> tuple[NamespaceRequest, list[str]]:
+    """The request's namespace, with this worker's own folder if it does not see the notebook's, and the blobs that the
     kernel has to send first."""
-    wanted, relayed = request["state"], _saved.relayed
-    folder = relayed.folder(wanted)
+    namespace, relayed = request.namespace, _saved.relayed
+    folder = relayed.folder(namespace)
     if not folder:
-        return wanted, []
-    wanted = {**wanted, "folder": folder, "patience_s": 0.0}
-    here = _saved.has(wanted["id"], 0 if request["holder"] == _holder else wanted["after"])
+        return namespace, []
+    namespace = replace(namespace, folder=folder, patience_s=0.0)
+    here = _saved.has(namespace.id, 0 if request.holder == _holder else namespace.after)
     pending = _saved.waiting(even_if_here=True) if here else None
-    return wanted, relayed.lacks(wanted, pending, lambda: _reads(shell, request, pickle, buffers, here))
+    return namespace, relayed.lacks(namespace, pending, lambda: _reads(shell, request, pickle, buffers, here))
 
 
-def _reads(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any], here: bool) -> set[str] | None:
+def _reads(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any], here: bool) -> set[str] | None:
     """Names that the cell, and setup cells before it, may read."""
     values = bundle.loads(pickle, buffers)
-    sources = [request["source"], *(() if here else (source for _, source in request["state"]["setup"]))]
+    sources = [request.code.source, *(() if here else (source for _, source in request.namespace.setup))]
     read = [source_reads(_python(shell, source)) for source in sources]
-    names: set[str] = {*request["reads"], *request["brings"]}
+    names: set[str] = {*request.reads, *request.code.brings}
     for one in read:
         if one is None:
             return None
@@ -98,34 +98,32 @@ def _reads(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any],
     return reached(names, {**shell.user_ns, **values})
 
 
-def _run(shell: Any, request: dict[str, Any], loops: Loops) -> dict[str, Any]:
-    names = shell.user_ns
+def _run(shell: Any, request: CellRequest, loops: Loops) -> CellRun:
+    names, code = shell.user_ns, request.code
     before = dict(names)
     with loops.of(shell):
-        result = shells().run(shell, request["source"], request["number"], request["asks"], request["message"],
-                              magic_line=not request["held"])
+        result = shells().run(shell, code.source, code.number, request.may_ask, code.message,
+                              magic_line=not request.held)
     error = result.error_before_exec or result.error_in_exec
     if isinstance(error, KeyboardInterrupt) and interpreter.core.ending():
         raise error  # the job ends, and the user did not press stop: pounced says why
-    reply: dict[str, Any] = {"shown": shell.displayhook.take()}
+    shown = shell.displayhook.take()
     own = [name for name in names if not name.startswith("_") and name not in shell.user_ns_hidden]
     assigned = [name for name in own if names[name] is not before.get(name, _absent)]
-    reply["assigned"] = assigned + _changed_in_place(names, set(request["reads"]) - set(assigned))
-    reply["deleted"] = [name for name in before if name not in names]
-    if packages.installs(request["source"]):
+    assigned += _changed_in_place(names, set(request.reads) - set(assigned))
+    deleted = [name for name in before if name not in names]
+    if packages.installs(code.source):
         print(f"pounce: {packages.note()}", flush=True)
     if isinstance(error, Left):
-        reply["left"] = loops.left(error.steps)
-    elif error is not None:
-        reply["error"] = error_of(shell, error)
-    return reply
+        return CellRun(shown, assigned, deleted, loop=loops.state(error.steps))
+    return CellRun(shown, assigned, deleted, error=error_of(shell, error) if error is not None else None)
 
 
-def _set_up(shell: Any, request: dict[str, Any], number: int, source: str) -> None:
+def _set_up(shell: Any, cell: CellCode, number: int, source: str) -> None:
     """Runs a setup cell, which runs on each new worker before all others. Its variables are not restored."""
     code, before = _python(shell, source), dict(shell.user_ns)
     _saved.before(code)
-    result = shells().run(shell, source, number, asks=False, message=request["message"])
+    result = shells().run(shell, source, number, asks=False, message=cell.message)
     _saved.remade([name for name, value in shell.user_ns.items() if value is not before.get(name, _absent)])
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
@@ -204,13 +202,13 @@ def end_python() -> None:
     os._exit(0)
 
 
-def _the_shell(request: dict[str, Any]) -> Any:
+def _the_shell(code: CellCode) -> Any:
     global _shell, _saved
     if _shell is None:
         shell = shells()
         from .saved_namespace import SavedNamespace
 
-        _shell = shell.the_only(page=bool(request["message"]), colors=request["colors"])
+        _shell = shell.the_only(page=bool(code.message), colors=code.colors)
         _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden, _holder)
         interpreter.between_tasks, interpreter.at_the_end = _saved.idle, _saved.leave_worker
         interpreter.cells = streams

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
+from ..._common.cell_protocol import NamespaceReport, NamespaceRequest
 from ..._common.names_shown import is_persons
 from .. import interpreter
 from ..state import process_state
@@ -21,7 +22,6 @@ from ..state.restorer import Loaded, Restorer
 from ..state.saver import Saver
 from . import held
 from .cell_streams import streams
-from .entered import Entered, caught_up, problem_with
 from .grace import Grace
 from .parting import part_with
 from .relayed import Relayed
@@ -31,6 +31,8 @@ _WORD = re.compile(r"\w+")
 _CHECK_AFTER_S = 1.0  # idle time before variables that no cell names are compared with what was saved
 _NEXT_S = 0.03        # idle time after which no cell follows at once
 _AGAIN_S = 3.0        # cells' run time between two attempts of a long save that had to stop for the next cell
+_LOOK_S = 0.05        # between two looks at what the worker before has saved
+_QUIET_S = 1.0        # the user hears of it if it takes longer
 
 
 class SavedNamespace:
@@ -63,55 +65,47 @@ class SavedNamespace:
 
     # ---- whose namespace ----
 
-    def enter(self, wanted: dict[str, Any], holder: bool) -> Entered:
-        """
-        Parameters
-        ----------
-        wanted : dict
-            ``id``, ``folder`` and ``most_bytes`` of a notebook's state; ``after``: the turn that it must have reached;
-            ``patience_s``: how long a worker that is leaving may take to save that.
-        holder : bool
-            For the notebook this worker is the one that has its namespace.
-        """
-        if self._id == wanted["id"] and (holder or self._folder is None or not self._folder.taken_over()):
-            return Entered(problem=self._notes.problem)
+    def enter(self, request: NamespaceRequest, holder: bool) -> NamespaceReport:
+        """`holder`: for the notebook this worker is the one that has its namespace."""
+        if self._id == request.id and (holder or self._folder is None or not self._folder.taken_over()):
+            return NamespaceReport(problem=self._notes.problem)
         self._empty()
-        entered = self._found(wanted)
-        if entered.ran:
-            self._id = wanted["id"]
-        return entered
+        report = self._taken_up(request)
+        if report.ran:
+            self._id = request.id
+        return report
 
     def has(self, notebook: str, turn: int) -> bool:
         return self._id == notebook and self._turn >= turn
 
-    def _found(self, wanted: dict[str, Any]) -> Entered:
+    def _taken_up(self, request: NamespaceRequest) -> NamespaceReport:
         try:
-            return self._opened(wanted)
+            return self._opened(request)
         except (StateError, OSError) as error:
             self._close()
             self._forget()
-            self._notes.problem = problem_with(error, wanted["folder"])
-            return Entered(wanted["after"] == 0, True, problem=self._notes.problem)
+            self._notes.problem = _problem_with(error, request.folder)
+            return NamespaceReport(request.after == 0, True, problem=self._notes.problem)
 
-    def _opened(self, wanted: dict[str, Any]) -> Entered:
-        key = key_of(os.path.dirname(wanted["folder"]))
-        folder = self._folder = Folder(wanted["folder"])
-        restorer = self._restorer = caught_up(folder, self._names, key, wanted["after"], wanted["patience_s"])
-        if restorer.turn < wanted["after"]:
+    def _opened(self, request: NamespaceRequest) -> NamespaceReport:
+        key = key_of(os.path.dirname(request.folder))
+        folder = self._folder = Folder(request.folder)
+        restorer = self._restorer = _caught_up(folder, self._names, key, request.after, request.patience_s)
+        if restorer.turn < request.after:
             self._close()
             self._forget()
-            return Entered(False, True, restorer.turn, restorer.cell, restorer.lost())
+            return NamespaceReport(False, True, restorer.turn, restorer.cell, restorer.lost())
         folder.take()
         restorer = self._restorer = restorer.newest()
-        self._saver = Saver(folder, self._names, hidden=self._hidden, most_bytes=wanted["most_bytes"],
+        self._saver = Saver(folder, self._names, hidden=self._hidden, most_bytes=request.most_bytes,
                             unloaded=restorer.pending, key=key, saved=restorer.saved)
-        entered = Entered(True, True, restorer.turn, restorer.cell, restorer.lost())
+        report = NamespaceReport(True, True, restorer.turn, restorer.cell, restorer.lost())
         try:
             self._process = process_state.Waiting(restorer.process())
         except StateError as error:  # the variables may be whole
             tell(f"the directory, the environment and the seeds were not restored: {error}")
         self._cell, self._turn = restorer.cell, restorer.turn
-        return entered
+        return report
 
     def leave(self, notebook: str, whole: bool) -> str:
         """Saves everything and gives the namespace up. If it cannot be saved, or not as a `whole`, it stays, and the
@@ -289,8 +283,8 @@ class SavedNamespace:
         if self._folder is not None:
             self._folder.leave()
         if self.relayed.owes(self._id):
-            state = self.relayed.offer(self._id)["state"]
-            part_with(self._id, self._holder, state, lambda *wanted: self.relayed.parts(self._id, *wanted))
+            manifest = self.relayed.offer(self._id).manifest
+            part_with(self._id, self._holder, manifest, lambda *wanted: self.relayed.parts(self._id, *wanted))
         self.relayed.end()
 
     def _save(self, touched: set[str] | None, interrupted: Callable[[], bool], quiet: bool = False) -> bool:
@@ -326,3 +320,26 @@ def _loads(restorer: Restorer, name: str) -> bool:
     except StateError:
         return False
     return True
+
+
+def _caught_up(folder: Folder, names: dict[str, Any], key: bytes, turn: int, patience_s: float) -> Restorer:
+    """The state as soon as it has reached this turn, or as it is if that takes too long."""
+    until, told = time.monotonic() + patience_s, False
+    while True:
+        left = folder.left()  # read first, so that all that a leaving worker saved is seen
+        restorer = Restorer(folder, names, key)
+        if restorer.turn >= turn or left or time.monotonic() >= until or interpreter.core.ending():
+            return restorer
+        if not told and time.monotonic() >= until - patience_s + _QUIET_S:
+            told = True
+            tell("the last worker is still saving its variables")
+        restorer.close()
+        time.sleep(_LOOK_S)
+
+
+def _problem_with(error: Exception, folder: str) -> str:
+    if not folder:
+        return "the notebook could not make a folder for them."
+    if isinstance(error, FileNotFoundError):
+        return f"this worker does not see {folder}. Let the site's state_folder lie where the nodes see it."
+    return f"{folder}: {error.strerror}." if isinstance(error, OSError) else str(error)

@@ -1,0 +1,142 @@
+"""What the notebook's side of a cell and its worker send each other, as pickles of these classes. Both have the same
+pounce: `attach` compares the versions before any task is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .random_streams import Streams
+
+
+@dataclass(frozen=True, slots=True)
+class CellCode:
+    """The notebook's side makes it of the cell. A rank of a gang gets nothing else."""
+
+    source: str
+    number: int
+    brings: Sequence[str]  # variables to send back at its end
+    colors: str
+    message: str  # the id of the message that the cell came in; empty: the notebook has no messages
+    files: dict[str, tuple[int, str]]  # cells that the notebook's functions come from: number and text, for tracebacks
+
+
+@dataclass(slots=True)
+class NamespaceRequest:
+    """The saved namespace that a request relies on. NotebookState makes it; the state relay sets `supply`."""
+
+    id: str
+    folder: str  # the notebook's; a worker that does not see it continues with one of its own
+    turn: int = 0  # this request's number
+    after: int = 0  # of the request whose work the namespace must have
+    patience_s: float = 0.0  # how long the worker before may take to save that
+    most_bytes: int | None = None  # what may be saved
+    setup: Sequence[tuple[int, str]] = ()  # cells, number and source, that run on a new worker before all others
+    supply: bytes | None = None  # crossing.unsigned(), for a worker that does not see the folder
+
+
+@dataclass(frozen=True, slots=True)
+class CellRandom:
+    """The notebook's seeds make it: `streams` of a cell that runs beside others, else its generators."""
+
+    streams: Streams | None = None
+    states: dict[str, bytes] = field(default_factory=dict)
+    unused: Sequence[str] = ()  # states that the worker has, or that were saved, take precedence over these
+
+
+@dataclass(frozen=True, slots=True)
+class LoopState:
+    """A loop that was left between two steps. The worker makes it, and the notebook's side sends it to the next one."""
+
+    statement: int  # of the cell
+    position: int  # steps that are over
+    seeds: bytes  # with which they were drawn
+    total: int  # 0: not known
+    why: str  # "demand" or "time"
+
+
+@dataclass(frozen=True, slots=True)
+class CellRequest:
+    """The notebook's side makes it, for one cell or for variables alone (no source)."""
+
+    code: CellCode
+    namespace: NamespaceRequest
+    holder: str  # the interpreter that has the namespace, as far as the notebook knows
+    reads: Sequence[str]  # the notebook's variables
+    setup: bool  # the cell will run on each new worker
+    held: bool  # only a worker that the notebook holds may run it
+    may_ask: bool  # it may call input()
+    may_leave: bool  # its loop may be left between two steps
+    random: CellRandom
+    loop: LoopState | None  # it continues in the middle of this one
+
+
+@dataclass(frozen=True, slots=True)
+class CellError:
+    """The worker makes it of what the cell raised."""
+
+    type: str
+    text: str
+    lines: Sequence[str]  # IPython's
+    node: str
+    devices: str
+    name: str | None  # that a NameError is about
+    pickle: bytes  # empty: it cannot be pickled
+
+
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """What the source did, as the worker saw it."""
+
+    shown: tuple[dict[str, Any], dict[str, Any]] | None = None  # the last value's data and metadata
+    assigned: Sequence[str] = ()  # or changed in place
+    deleted: Sequence[str] = ()
+    loop: LoopState | None = None  # it was left
+    error: CellError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceReport:
+    """How a request found the namespace on its worker. SavedNamespace makes it."""
+
+    ran: bool = True  # it has the work that the request relies on
+    fresh: bool = False  # it came to this worker with the request
+    turn: int = 0  # the last request whose work it had then
+    cell: int = 0
+    lost: dict[str, tuple[str, int]] = field(default_factory=dict)  # not saved before: why, and the cell that made it
+    problem: str = ""  # why it is not saved here; empty: it is
+
+
+@dataclass(slots=True)
+class CellReply:
+    """The worker sets as much as the request came to."""
+
+    not_held: bool = False  # the request was for a held worker
+    holder: str = ""
+    turn: int = 0  # the request's
+    relayed: bool = False  # the worker does not see the notebook's folder
+    lacks: list[str] = field(default_factory=list)  # blobs that the kernel has to send first, or crossing.MANIFEST
+    namespace: NamespaceReport = NamespaceReport(ran=False)
+    run: CellRun = CellRun()
+    random: dict[str, bytes] = field(default_factory=dict)  # generators' states that the notebook does not know
+    missing: Sequence[str] = ()  # of `brings`
+    bundle: tuple[bytes, Sequence[Any]] = (b"", ())  # bundle.dumps() of the others
+
+
+@dataclass(frozen=True, slots=True)
+class SavedOffer:
+    """What a worker has saved in its own folder. Relayed makes it."""
+
+    manifest: bytes = b""  # crossing.unsigned()
+    version: str = ""  # for brought(); empty: nothing is saved
+    behind: bool = False  # something is not saved yet, and will be while nothing runs
+
+
+@dataclass(frozen=True, slots=True)
+class PartingOffer:
+    """What a worker that ends by itself sends beside its output, as JSON: bytes of blobs, or first the list of all."""
+
+    state: str  # the namespace's id
+    holder: str
+    parts: Sequence[tuple[str, int, int]] | None = None  # blob, start and size of each buffer; None: it is the list
