@@ -19,7 +19,6 @@
 namespace pounce::slurm {
 
 // slurmctld's cache of accounts, QoS, their limits and what is used of them.
-
 struct FreeAssociations {
   void operator()(assoc_mgr_info_msg_t* message) const { slurm_free_assoc_mgr_info_msg(message); }
 };
@@ -45,7 +44,6 @@ const slurmdb_used_limits_t* used_by_us(const slurmdb_qos_rec_t& qos);
 
 // The service classes, which are QoS here, as this user sees them: which there are, which are open to the user, and
 // what they allow.
-
 struct UserClass {
   ClassLimits limits;
   std::uint32_t id = 0;               // the QoS's

@@ -18,7 +18,6 @@
 namespace pounce::slurm {
 
 // What this user may use now: the classes with what is used of them, and the cluster's GPUs.
-
 Result<ClassReport> class_report();
 
 namespace {

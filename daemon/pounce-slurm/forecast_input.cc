@@ -28,7 +28,6 @@ namespace pounce::slurm {
 
 // How long jobs really ran, in a file of a hundred kilobytes at most, since this program may end at any moment. A hint:
 // without it a forecast begins with no knowledge.
-
 forecast::Runs read_runs();  // from the file of POUNCE_RUNS; empty if there is none
 void write_runs(const forecast::Runs& runs);
 

@@ -14,7 +14,6 @@
 namespace pounce::slurm {
 
 // Texts that may be null, numbers that may be unset, lists.
-
 inline std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
 
 inline bool is_set(std::uint32_t value) { return value != NO_VAL && value != INFINITE; }
@@ -41,7 +40,6 @@ inline std::vector<std::string> words_of(const std::string& list) {  // splits a
 }
 
 // libslurm's error numbers: one table with a default branch (gotchas S5).
-
 enum class Doing { kReading, kSubmitting, kCancelling };
 
 // 0 is fine; else the code is rc when positive, errno when not (gotchas S5).

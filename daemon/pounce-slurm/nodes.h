@@ -45,7 +45,6 @@ NodeAmounts amounts_of(const node_info_t& node);  // what is free for jobs; need
 std::vector<std::string> node_names(const std::string& list);  // "g[1-2],h1" -> g1, g2, h1
 
 // The GPUs of the cluster: how many there are of each type, and how many are free on nodes that take work.
-
 Result<std::vector<GpuUse>> gpus_of_cluster();
 
 }  // namespace pounce::slurm

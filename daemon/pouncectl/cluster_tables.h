@@ -13,7 +13,6 @@
 namespace pounce::ctl {
 
 // The classes and the GPUs of the cluster.
-
 std::vector<Cells> class_cells(const std::vector<ClassUse>& classes);
 std::vector<Cells> gpu_cells(const std::vector<GpuUse>& gpus);
 

@@ -38,7 +38,6 @@ std::string when(const Eta& eta, std::int64_t now_s);         // "in about 10 mi
 std::string why(const LeaseRow& row);                         // the reason of its state, and what comes next
 
 // The leases of one pool as one row: how many of its workers run, on how many nodes, and why the others do not.
-
 struct PoolRow {
   Resources resources;
   std::vector<LeaseRow> leases;
@@ -51,7 +50,9 @@ std::vector<PoolRow> pool_rows(const std::vector<LeaseRow>& rows);
 std::string line_of(const PoolRow& pool);
 
 // What became of one lease that was released, in a user's words.
-
 std::string release_words(const LeaseRow& before, const protocol::ReleaseRow& after, protocol::ReleaseHow how);
+
+// This user's jobs as Slurm shows them, as a table.
+std::string queue_table(const protocol::QueueIs& queue);
 
 }  // namespace pounce::ctl

@@ -18,14 +18,12 @@ void print_json(const nlohmann::json& document, int indent = 2);  // on standard
 void print_line(std::string_view line);                           // on standard output, printable
 
 // Colours, only on a terminal and only where NO_COLOR is not set.
-
 enum class Colour { kRed, kGreen, kYellow, kBold };
 
 // stream: the text's destination, STDOUT_FILENO or STDERR_FILENO.
 std::string coloured(Colour colour, std::string_view text, int stream);
 
 // An error as the user reads it: cause and remedy on standard error, or a JSON document on standard output.
-
 int report(const Error& error, bool json);  // returns the exit code
 
 }  // namespace pounce::ctl

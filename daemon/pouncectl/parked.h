@@ -15,7 +15,6 @@
 namespace pounce::ctl {
 
 // One saved state as a row. Pure. Thread: any.
-
 struct ParkedRow {
   std::string id, notebook, host, python;
   std::uint64_t size = 0;

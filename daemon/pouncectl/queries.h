@@ -17,7 +17,6 @@
 namespace pounce::ctl {
 
 // Running another program.
-
 std::string own_folder();  // the folder of this program
 
 // The path of a program in the same folder: pounced, pounce-slurm.

@@ -41,18 +41,16 @@ nlohmann::json as_json(const protocol::QueueRow& row) {
           {"end_time_s", row.end_time_s}};
 }
 
-void print_table(const protocol::QueueIs& queue) {
-  if (queue.rows.empty()) {
-    std::puts("no jobs of pounce");
-    return;
-  }
-  std::printf("%-8s %-10s %-10s %-8s %-24s %s\n", "JOB", "CLASS", "STATE", "NODE", "DEVICES", "REASON");
-  for (const auto& row : queue.rows)
-    std::printf("%-8u %-10s %-10s %-8s %-24s %s\n", row.job, row.class_name.c_str(), row.state.c_str(),
-                row.node.c_str(), row.devices.c_str(), (row.why.empty() ? row.reason : row.why).c_str());
-}
-
 }  // namespace
+
+std::string queue_table(const protocol::QueueIs& queue) {
+  if (queue.rows.empty()) return "no jobs of pounce\n";
+  std::vector<Cells> rows{{"JOB", "CLASS", "STATE", "NODE", "DEVICES", "REASON"}};
+  for (const auto& row : queue.rows)
+    rows.push_back({std::to_string(row.job), row.class_name, row.state, row.node, row.devices,
+                    row.why.empty() ? row.reason : row.why});
+  return columns(rows);
+}
 
 int queue(bool json) {
   const auto daemon = find_daemon();
@@ -63,7 +61,7 @@ int queue(bool json) {
   if (queue == nullptr) return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json);
   if (!queue->error.empty()) return report(queue->error, json);
   if (!json) {
-    print_table(*queue);
+    std::cout << queue_table(*queue);
     return kOk;
   }
   nlohmann::json document = {{"launcher", queue->launcher}, {"jobs", nlohmann::json::array()}};

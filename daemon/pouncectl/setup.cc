@@ -28,7 +28,6 @@
 namespace pounce::ctl {
 
 // Building pounce-slurm from the sources that came with this pounce. Thread: main; blocks for a minute or two.
-
 struct HelperBuild {
   std::string sources;  // contains the script `build`
   std::string folder;   // slurm::helper_folder(); created with the program and its links

@@ -12,7 +12,6 @@ namespace pounce::ctl {
 
 // What this user's own leases held, from the records that pounced keeps in its state folders: all that is known where
 // Slurm has no accounting. Blocking (reads files).
-
 std::vector<UsedShare> own_usage(const std::string& cluster, std::int64_t from_s, std::int64_t to_s);
 
 // The share of one line of a record, within the span.

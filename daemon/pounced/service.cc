@@ -42,7 +42,7 @@ Result<std::unique_ptr<Service>> Service::open(transport::EventLoop& loop, const
 }
 
 Result<void> Service::open_journal() {
-  if (const auto written = write_place(setup_.folders, setup_.place); !written) return written;
+  if (const auto written = write_scope(setup_.folders, setup_.place); !written) return written;
   const std::string path = setup_.folders.journal();
   const JournalContent content = read_journal(path);
   previous_instances_ = take_over_previous_instances(setup_.folders, setup_.place, content.records);

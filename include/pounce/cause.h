@@ -39,7 +39,7 @@ namespace pounce {
   X(kReleasedWhenIdle, "released_when_idle")                                             \
   X(kReleased, "released")   /* word: by whom */                                         \
   X(kCancelled, "cancelled") /* word: by whom */                                         \
-  X(kSomebodyWaits, "somebody_waits")                                                    \
+  X(kOtherJobWaits, "somebody_waits")                                                    \
   X(kOtherResources, "other_resources")                                                  \
   X(kAnotherServes, "another_serves")                                                    \
   X(kSessionClosed, "session_closed")                                                    \

@@ -16,8 +16,8 @@
 #include "base/check.h"
 #include "base/random_id.h"
 #include "bindings.h"
+#include "events.h"
 #include "identity/content_digest.h"
-#include "news.h"
 #include "records.h"
 
 namespace py = pybind11;
@@ -139,26 +139,26 @@ py::list to_python(std::vector<Memory> memories) {
   return list;
 }
 
-// ---- news --------------------------------------------------------------------------------------------------------
+// ---- events --------------------------------------------------------------------------------------------------------
 
 py::object to_python(client::Ended ended) {
-  return py::cast(EndedNews{ended.task, ended.ok, std::move(ended.error), ended.raised,
-                            to_python(std::move(ended.pickle)), to_python(std::move(ended.buffers)), ended.timings});
+  return py::cast(EndedEvent{ended.task, ended.ok, std::move(ended.error), ended.raised,
+                             to_python(std::move(ended.pickle)), to_python(std::move(ended.buffers)), ended.timings});
 }
 
 py::object to_python(client::Printed printed) {
-  if (!printed.message) return py::cast(PrintedNews{printed.task, printed.to_stderr, py::bytes(printed.text)});
+  if (!printed.message) return py::cast(PrintedEvent{printed.task, printed.to_stderr, py::bytes(printed.text)});
   py::list buffers;
   for (const std::string& buffer : printed.buffers) buffers.append(py::bytes(buffer));
-  return py::cast(MessageNews{printed.task, py::bytes(printed.text), buffers});
+  return py::cast(MessageEvent{printed.task, py::bytes(printed.text), buffers});
 }
 
 template <class Kind>
-py::object to_python(Kind news) {
+py::object to_python(Kind event) {
   if constexpr (HasFields<Kind>)
-    return py::cast(news);
+    return py::cast(event);
   else
-    return py::cast(news.answer);
+    return py::cast(event.answer);
 }
 
 // A collection runs finalizers, and those may let another thread have the GIL.
@@ -172,13 +172,13 @@ struct NoCollection {
   bool was_on = PyGC_Disable() != 0;
 };
 
-// To the end of Python's own queue, a deque, without letting go of the GIL since they were drained: news that another
+// To the end of Python's own queue, a deque, without letting go of the GIL since they were drained: events that another
 // thread drains later come behind them. Returns how many.
-std::size_t hand_over(std::vector<client::News> news, const py::object& queue) {
+std::size_t hand_over(std::vector<client::Event> events, const py::object& queue) {
   const NoCollection in_one_piece;
   const py::object append = queue.attr("append");
-  for (client::News& item : news) append(std::visit([](auto& kind) { return to_python(std::move(kind)); }, item));
-  return news.size();
+  for (client::Event& item : events) append(std::visit([](auto& kind) { return to_python(std::move(kind)); }, item));
+  return events.size();
 }
 
 struct SharableMemory {
@@ -386,10 +386,10 @@ void bind_client(py::module_& m) {
       .def("take_kept", &take_kept)
       .def("wait", &wait)
       .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })
-      .def("wait_for_news",
+      .def("wait_for_events",
            [](Client& self) {
              const WithoutGil released;
-             return self.wait_for_news();
+             return self.wait_for_events();
            })
       .def("close", [](Client& self) {
         const WithoutGil released;

@@ -15,7 +15,6 @@ namespace pounce::dlpack {
 
 // A DLPack capsule is what torch, cupy, jax and numpy take over without a copy
 // (https://dmlc.github.io/dlpack/latest/c_api.html; the layout is that of its version 0, which they all read).
-
 struct Tensor {
   void* data = nullptr;
   std::int32_t device_type = 0, device = 0;

@@ -9,7 +9,7 @@
 #include "base/durations.h"
 #include "base/text.h"
 #include "bindings.h"
-#include "news.h"
+#include "events.h"
 #include "pounce/error.h"
 #include "pounce/version.h"
 #include "records.h"

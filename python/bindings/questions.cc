@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <string>
 
-#include "news.h"
+#include "events.h"
 #include "records.h"
 
 namespace py = pybind11;

@@ -4,7 +4,7 @@
 
 #include "bindings.h"
 #include "client/calls.h"
-#include "news.h"
+#include "events.h"
 #include "parked/manifest.h"
 
 namespace pounce {
@@ -62,9 +62,9 @@ void bind_records(pybind11::module_& m) {
   define<protocol::DetachedRow>(m, "DetachedRow");
   define<protocol::DetachedList>(m, "DetachedList");
 
-  define<EndedNews>(m, "Ended");
-  define<PrintedNews>(m, "Printed");
-  define<MessageNews>(m, "Message");
+  define<EndedEvent>(m, "Ended");
+  define<PrintedEvent>(m, "Printed");
+  define<MessageEvent>(m, "Message");
   define<client::Told>(m, "Told");
   define<client::StatusChanged>(m, "StatusChanged");
   define<client::GivenBack>(m, "GivenBack");

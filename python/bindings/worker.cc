@@ -18,7 +18,7 @@
 
 #include "bindings.h"
 #include "device_memory.h"
-#include "news.h"
+#include "events.h"
 #include "records.h"
 #include "worker/common/bounded_log.h"
 #include "worker/interpreter/worker_host.h"

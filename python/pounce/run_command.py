@@ -138,7 +138,7 @@ class Output:
 
 def _run(view: View, command: list[str]) -> int:
     signals, session = Signals(), session_of(view)
-    with session.news_wait():
+    with session.events_held_back():
         future = view.submit(run_there, command)
         session.show_at(engine_of(future)[1], Output(signals))
     threading.Thread(target=signals.forward, args=(future,), name="signals", daemon=True).start()

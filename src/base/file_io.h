@@ -24,7 +24,6 @@ bool write_all(int fd, std::string_view bytes);  // false: errno says why; a par
 
 // Whether something can be written in a folder, found out by writing it: permissions and free space do not tell of
 // quotas, read-only mounts and file servers. Leaves nothing behind; blocks for one fsync.
-
 struct WriteProbe {
   std::string trouble;  // empty: writable
   double stamp_s = 0;   // the time of the write, by the file system's clock

@@ -16,7 +16,6 @@
 namespace pounce {
 
 // This machine as it calls itself.
-
 inline std::string host_name() {
   char name[256] = "";
   ::gethostname(name, sizeof(name) - 1);
@@ -32,7 +31,6 @@ Result<std::string> address_facing(const std::string& host);
 Result<std::string> address_of_interface(const std::string& name);
 
 // A TCP socket that listens, and addresses as sockets take them.
-
 using PortRange = std::pair<std::uint16_t, std::uint16_t>;
 
 struct SocketAddress {

@@ -20,7 +20,6 @@
 namespace pounce {
 
 // Environment variables by name. Thread: any (values).
-
 using Environment = std::map<std::string, std::string>;
 
 // Parses an environment in the form of `environ`: "NAME=value" entries, the last one null. Skips entries without a
@@ -31,7 +30,6 @@ Environment environment_of(const char* const* entries);
 std::string value_of(const Environment& environment, const std::string& name);
 
 // Two descriptors with a stream between them, closed at exec. nullopt: there is none, and errno says why. Thread: any.
-
 struct Pipe {
   UniqueFd reader, writer;
 };

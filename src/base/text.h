@@ -11,7 +11,6 @@
 namespace pounce {
 
 // Words in a row: "a, b, c". Nothing for no words.
-
 std::string joined(std::span<const std::string> words, std::string_view separator = ", ");
 
 // Applies `word`, a member or a function, to each element.

@@ -11,12 +11,10 @@
 namespace pounce {
 
 // Names the calling thread for ps, gdb and perf; Linux keeps 15 characters.
-
 inline void name_thread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
 
 // No signal reaches this thread while it lives; threads and processes that are started meanwhile begin so. Thread: its
 // maker's.
-
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -33,7 +31,6 @@ class BlockedSignals {
 };
 
 // How many processors this process may run on: a job has fewer than its machine. Thread: any.
-
 inline std::size_t processors() {
   cpu_set_t ours;
   return ::sched_getaffinity(0, sizeof ours, &ours) == 0 ? std::max<std::size_t>(CPU_COUNT(&ours), 1) : 1;

@@ -80,7 +80,6 @@ class Fetches {
 };
 
 // What the other end may fetch: by name, buffers that stay unchanged until they are withdrawn and no frame holds them.
-
 struct Offered {  // any thread may release it last: the destructor of `keep` must not block
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> keep;

@@ -43,8 +43,9 @@ StreamThread::StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<t
       channel_(std::move(channel)),
       wake_(std::move(wake)),
       stood_(begins == Begins::kStanding) {
-  channel_->place_with(
-      [this](std::string_view header, std::size_t frame, std::size_t size) { return place_of(header, frame, size); });
+  channel_->place_with([this](std::string_view header, std::size_t frame, std::size_t size) {
+    return destination_of(header, frame, size);
+  });
 }
 
 StreamThread::~StreamThread() {
@@ -151,7 +152,7 @@ void StreamThread::take_piece(const protocol::Chunk& chunk, const transport::Mes
   exchange_->came(piece);
 }
 
-tls::Place StreamThread::place_of(std::string_view header, std::size_t frame, std::size_t size) {
+tls::Destination StreamThread::destination_of(std::string_view header, std::size_t frame, std::size_t size) {
   const auto decoded =
       frame == 1 ? protocol::decode(header, protocol::kHeaderBytes) : failure(ErrorCode::kProtocol, "no piece");
   const auto* chunk = decoded ? std::get_if<protocol::Chunk>(&*decoded) : nullptr;

@@ -21,7 +21,6 @@
 namespace pounce::bulk {
 
 // The bounds of a lane's connections.
-
 inline tls::Options stream_options() {
   tls::Options options;
   options.max_frame_bytes = Fetches::kPieceBytes;
@@ -55,7 +54,7 @@ class StreamThread {
   TimePoint next_deadline() const;
   void note_progress();
   void end(std::string why);
-  tls::Place place_of(std::string_view header, std::size_t frame, std::size_t size);
+  tls::Destination destination_of(std::string_view header, std::size_t frame, std::size_t size);
 
   const std::shared_ptr<Exchange> exchange_;
   std::unique_ptr<tls::Channel> channel_;

@@ -14,50 +14,50 @@ constexpr char kDropped[] = "\n[pounce: output dropped here, since nobody read i
 
 }  // namespace
 
-NewsQueue::NewsQueue() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+EventQueue::EventQueue() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   POUNCE_CHECK(static_cast<bool>(wake_), "no descriptor left for an eventfd");
 }
 
-void NewsQueue::push(News news) {
+void EventQueue::push(Event event) {
   const std::scoped_lock lock(mutex_);
-  if (auto* printed = std::get_if<Printed>(&news)) {
+  if (auto* printed = std::get_if<Printed>(&event)) {
     if (printed_bytes_ > kMaxPrintedBytes) return;
     printed_bytes_ += printed->text.size();
     for (const std::string& buffer : printed->buffers) printed_bytes_ += buffer.size();
     if (printed_bytes_ > kMaxPrintedBytes) *printed = Printed{printed->task, printed->to_stderr, kDropped, false, {}};
   }
-  queue_.push_back(std::move(news));
+  queue_.push_back(std::move(event));
   if (waiters_ == 0 && queue_.size() == 1) signal();  // else it was woken already, and takes all there is
 }
 
-std::vector<News> NewsQueue::drain() {
+std::vector<Event> EventQueue::drain() {
   const std::scoped_lock lock(mutex_);
   printed_bytes_ = 0;
   return std::exchange(queue_, {});
 }
 
-bool NewsQueue::empty() const {
+bool EventQueue::empty() const {
   const std::scoped_lock lock(mutex_);
   return queue_.empty();
 }
 
-void NewsQueue::enter() {
+void EventQueue::enter() {
   const std::scoped_lock lock(mutex_);
   ++waiters_;
 }
 
-void NewsQueue::leave() {
+void EventQueue::leave() {
   const std::scoped_lock lock(mutex_);
   if (--waiters_ == 0 && !queue_.empty()) signal();
 }
 
-void NewsQueue::close() {
+void EventQueue::close() {
   const std::scoped_lock lock(mutex_);
   closed_ = true;
   signal();
 }
 
-bool NewsQueue::wait() {
+bool EventQueue::wait() {
   pollfd waited{wake_.get(), POLLIN, 0};
   while (::poll(&waited, 1, -1) < 0) continue;  // EINTR: the notifier takes no signals
   eventfd_t ignored;
@@ -66,6 +66,6 @@ bool NewsQueue::wait() {
   return !closed_;
 }
 
-void NewsQueue::signal() const { ::eventfd_write(wake_.get(), 1); }
+void EventQueue::signal() const { ::eventfd_write(wake_.get(), 1); }
 
 }  // namespace pounce::client

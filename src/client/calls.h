@@ -67,10 +67,9 @@ struct Ended {
   Timings timings;
 };
 
-// The queue of news: any thread may drain it. The thread that waits for a result drains it on its way; only when no
+// The queue of events: any thread may drain it. The thread that waits for a result drains it on its way; only when no
 // thread waits is the notifier thread woken (through an eventfd), so that short calls never need it. Its mutex is held
 // for moments; nothing is called under it.
-
 struct Printed {
   TaskId task;
   bool to_stderr = false;
@@ -111,15 +110,15 @@ struct StatusShown {
 struct NamesShown {
   protocol::DetachedList answer;
 };
-using News = std::variant<Printed, Ended, Told, StatusChanged, GivenBack, DaemonNeeded, QueueShown, ClassesShown,
-                          StatusShown, NamesShown>;
+using Event = std::variant<Printed, Ended, Told, StatusChanged, GivenBack, DaemonNeeded, QueueShown, ClassesShown,
+                           StatusShown, NamesShown>;
 
-class NewsQueue {
+class EventQueue {
  public:
-  NewsQueue();
+  EventQueue();
 
-  void push(News news);
-  std::vector<News> drain();
+  void push(Event event);
+  std::vector<Event> drain();
   bool empty() const;
 
   // Count the threads on their way to drain(). When the last leaves with something left, or something comes while
@@ -139,7 +138,7 @@ class NewsQueue {
 
   UniqueFd wake_;
   mutable std::mutex mutex_;  // guards everything below
-  std::vector<News> queue_;
+  std::vector<Event> queue_;
   std::size_t printed_bytes_ = 0;
   int waiters_ = 0;
   bool closed_ = false;

@@ -33,7 +33,7 @@ WorkerLink* CallsUnderWay::link_of(const TaskId& task) const {
   return found == calls_.end() ? nullptr : workers_.link_at(found->second.place);
 }
 
-std::uint64_t CallsUnderWay::bytes_there(const task::Place& place, const TaskId& task) const {
+std::uint64_t CallsUnderWay::bytes_there(const task::WorkerRef& place, const TaskId& task) const {
   const auto found = calls_.find(task);
   WorkerLink* link = workers_.link_at(place);
   if (found == calls_.end() || link == nullptr) return 0;
@@ -42,7 +42,7 @@ std::uint64_t CallsUnderWay::bytes_there(const task::Place& place, const TaskId&
   return bytes;
 }
 
-std::vector<TaskId> CallsUnderWay::that_need(const ObjectId& object, const task::Place& place) const {
+std::vector<TaskId> CallsUnderWay::that_need(const ObjectId& object, const task::WorkerRef& place) const {
   std::vector<TaskId> tasks;
   for (const auto& [task, one] : calls_)
     if (one.place == place && std::ranges::count(one.call.objects, object) > 0) tasks.push_back(task);
@@ -59,7 +59,7 @@ void CallsUnderWay::send(const task::SendTask& order, const EventData& data) {
   found->second.sent_ns = data.submitted_ns != 0 ? data.submitted_ns : sending_now();
   if (found->second.keeps) link->tasks().keep_outcome(order.task, true);
   link->tasks().send(found->second.call, order.attempt, objects_.objects());
-  objects_.relay().see_to_wanted(order.place);
+  objects_.peer_transfers().see_to_wanted(order.place);
 }
 
 void CallsUnderWay::acknowledge(const task::Acknowledge& order, const EventData& data) {
@@ -71,7 +71,7 @@ void CallsUnderWay::acknowledge(const task::Acknowledge& order, const EventData&
   const Object* const object = kept.empty() ? nullptr : objects_.objects().find(kept);
   if (object != nullptr && link->objects().may_keep(*object)) {
     link->tasks().acknowledge_kept(order.task, kept, *object);
-    return objects_.relay().made(order.place, kept);
+    return objects_.peer_transfers().made(order.place, kept);
   }
   if (data.outcome->incoming->chunked()) return link->tasks().acknowledge_at_once(order.task);
   link->tasks().acknowledge(order.task, Clock::now());
@@ -131,7 +131,7 @@ void CallsUnderWay::end(Ended ended) {
     }
   }
   if (!ended.ok) objects_.drop_kept(ended.task);
-  news_.push(std::move(ended));
+  events_.push(std::move(ended));
 }
 
 Timings CallsUnderWay::timings_of(const UnderWay& under_way, const protocol::Outcome& outcome,

@@ -24,17 +24,17 @@ struct EventData {
 
 class CallsUnderWay {
  public:
-  CallsUnderWay(Workers& workers, ObjectService& objects, const LeaseCache& leases, NewsQueue& news)
-      : workers_(workers), objects_(objects), leases_(leases), news_(news) {}
+  CallsUnderWay(Workers& workers, ObjectService& objects, const LeaseCache& leases, EventQueue& events)
+      : workers_(workers), objects_(objects), leases_(leases), events_(events) {}
 
   void add(Call call);
   // Keeps the result, if it is large, as an object with the task's name. False: the task has ended.
   bool keep_result(const TaskId& task);
 
   WorkerLink* link_of(const TaskId& task) const;  // to the worker that it was sent to; null: none
-  std::uint64_t bytes_there(const task::Place& place, const TaskId& task) const;
+  std::uint64_t bytes_there(const task::WorkerRef& place, const TaskId& task) const;
   // Those with that place, sent there or to be sent again, that need the object.
-  std::vector<TaskId> that_need(const ObjectId& object, const task::Place& place) const;
+  std::vector<TaskId> that_need(const ObjectId& object, const task::WorkerRef& place) const;
 
   void send(const task::SendTask& order, const EventData& data);
   void acknowledge(const task::Acknowledge& order, const EventData& data);
@@ -45,7 +45,7 @@ class CallsUnderWay {
   struct UnderWay {
     Call call;
     std::int64_t sent_ns = 0;
-    task::Place place;
+    task::WorkerRef place;
     bool keeps = false;
   };
 
@@ -56,7 +56,7 @@ class CallsUnderWay {
   Workers& workers_;
   ObjectService& objects_;
   const LeaseCache& leases_;
-  NewsQueue& news_;
+  EventQueue& events_;
   std::unordered_map<TaskId, UnderWay> calls_;
 };
 

@@ -86,11 +86,11 @@ void count_forks() {
 }  // namespace
 
 struct Client::Parts {
-  explicit Parts(Setup setup) : engine(context, identity::make_key_pair(), std::move(setup), news) {}
+  explicit Parts(Setup setup) : engine(context, identity::make_key_pair(), std::move(setup), events) {}
 
   const unsigned born = forks;
   std::atomic<bool> closed = false;
-  NewsQueue news;
+  EventQueue events;
   transport::Context context;
   Engine engine;
   transport::LeaderToken leader_token{engine, "pounce-client"};  // last: its thread uses all of the above
@@ -128,20 +128,20 @@ Result<void> Client::wait(const TaskId& task, TimePoint deadline, const std::fun
   Parts& parts = *parts_;
   // Asking for signals costs a visit to the GIL: only after turns that a signal may have ended.
   const auto stop = [&] { return parts.closed || (parts.engine.last_turn_was_quiet() && interrupted()); };
-  parts.news.enter();
-  parts.leader_token.pump_until([&] { return !parts.news.empty() || !parts.engine.state(task); }, deadline, stop);
+  parts.events.enter();
+  parts.leader_token.pump_until([&] { return !parts.events.empty() || !parts.engine.state(task); }, deadline, stop);
   return {};
 }
 
-std::vector<News> Client::drain_waited() {
-  auto news = parts_->news.drain();
-  parts_->news.leave();
-  return news;
+std::vector<Event> Client::drain_waited() {
+  auto events = parts_->events.drain();
+  parts_->events.leave();
+  return events;
 }
 
-std::vector<News> Client::drain() { return parts_->born == forks ? parts_->news.drain() : std::vector<News>{}; }
+std::vector<Event> Client::drain() { return parts_->born == forks ? parts_->events.drain() : std::vector<Event>{}; }
 
-bool Client::wait_for_news() { return parts_->born == forks && parts_->news.wait(); }
+bool Client::wait_for_events() { return parts_->born == forks && parts_->events.wait(); }
 
 void Client::close() {
   if (parts_->born != forks || parts_->closed.exchange(true)) return;
@@ -149,7 +149,7 @@ void Client::close() {
   parts_->leader_token.hold([&] { parts_->engine.close(); });
   parts_->leader_token.pump_until([&] { return parts_->engine.closed_for_good(closed); }, closed + kFarewell,
                                   [] { return false; });
-  parts_->news.close();
+  parts_->events.close();
 }
 
 }  // namespace pounce::client

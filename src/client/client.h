@@ -28,13 +28,13 @@ class Client {
   template <class Act>
   auto with_engine(Act act);
 
-  // Blocks until there is news, the task has ended (for other threads may have taken its news), `deadline`, or
+  // Blocks until there are events, the task has ended (for other threads may have taken its events), `deadline`, or
   // interrupted() says so, which is called after signals and several times a second. A thread to which it returned
-  // without an error takes the news by drain_waited(): until then no other thread is woken for them.
+  // without an error takes the events by drain_waited(): until then no other thread is woken for them.
   Result<void> wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted);
-  std::vector<News> drain_waited();
-  std::vector<News> drain();
-  bool wait_for_news();  // for the notifier thread; false: closed
+  std::vector<Event> drain_waited();
+  std::vector<Event> drain();
+  bool wait_for_events();  // for the notifier thread; false: closed
 
   void close();  // ends every task, tells pounced, waits at most a moment for it
 
@@ -60,7 +60,6 @@ auto Client::with_engine(Act act) {
 
 // Which environment variables of this process its workers have too: the one list, for clients in C++ and in Python.
 // Never all of the environment, since anything secret may be in it. Pure.
-
 bool travels(std::string_view name);
 
 // The ones among those of an environment, in the form that environment_of() takes.

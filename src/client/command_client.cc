@@ -1,4 +1,4 @@
-// The public C++ client: an engine, and what it reported of each command. Only the calls below drain its news.
+// The public C++ client: an engine, and what it reported of each command. Only the calls below drain its events.
 #include <unistd.h>
 
 #include <cstdio>
@@ -61,7 +61,7 @@ struct Client::Impl {
       if (one.task == task) return &one;
     return nullptr;
   }
-  void take(std::vector<client::News> news);
+  void take(std::vector<client::Event> events);
   void take(client::Ended& ended);
   Result<int> wait(std::size_t number, TimePoint deadline);
 
@@ -69,8 +69,8 @@ struct Client::Impl {
   std::vector<Progress> commands;
 };
 
-void Client::Impl::take(std::vector<client::News> news) {
-  for (client::News& one : news) {
+void Client::Impl::take(std::vector<client::Event> events) {
+  for (client::Event& one : events) {
     if (auto* printed = std::get_if<client::Printed>(&one)) {
       if (Progress* command = of(printed->task)) command->output += printed->text;
     } else if (auto* ended = std::get_if<client::Ended>(&one)) {

@@ -62,32 +62,32 @@ std::int64_t LeaseCache::started_ns(const LeaseId& lease) const {
 
 // ---- what may have overtaken results ------------------------------------------------------------------------------
 
-void HeldEvents::hold(task::WorkerDied event) {
-  const task::Place place = event.place;
+void DelayedEvents::hold(task::WorkerDied event) {
+  const task::WorkerRef place = event.place;
   hold(std::move(event), kOvertaken, place.lease, place.worker);
 }
 
-void HeldEvents::hold(task::LeaseLost event) {
+void DelayedEvents::hold(task::LeaseLost event) {
   const LeaseId lease = event.lease;
   hold(std::move(event), std::max<Duration>(read_to_the_end_, kOvertaken), lease, std::nullopt);
 }
 
-void HeldEvents::hold(task::Event event, Duration most, const LeaseId& lease, std::optional<WorkerIndex> worker) {
+void DelayedEvents::hold(task::Event event, Duration most, const LeaseId& lease, std::optional<WorkerIndex> worker) {
   Held held{std::move(event), lease, {}, Clock::now() + most};
   for (const auto& [place, one] : workers_.all())
     if (place.lease == lease && (!worker || place.worker == *worker)) held.places.push_back(place);
   held_.push_back(std::move(held));
 }
 
-TimePoint HeldEvents::next_deadline() const {
+TimePoint DelayedEvents::next_deadline() const {
   TimePoint next = TimePoint::max();
   for (const Held& held : held_) next = std::min(next, held.due);
   return next;
 }
 
 // Nothing more can come from its workers, or it has taken too long.
-bool HeldEvents::may_be_told(const Held& held, TimePoint now) const {
-  return now >= held.due || std::ranges::none_of(held.places, [this](const task::Place& place) {
+bool DelayedEvents::may_be_told(const Held& held, TimePoint now) const {
+  return now >= held.due || std::ranges::none_of(held.places, [this](const task::WorkerRef& place) {
            const WorkerLink* link = workers_.link_at(place);
            return link != nullptr && link->connection().connected();
          });
@@ -115,8 +115,8 @@ std::int64_t heard_now() { return Clock::now().time_since_epoch().count(); }
 }  // namespace
 
 DaemonSession::DaemonSession(transport::Context& context, const KeyPair& keys, protocol::OpenSession session,
-                             const Workers& workers, NewsQueue& news)
-    : session_(std::move(session)), news_(news), connection_(context, keys, manner(session_)), held_(workers) {}
+                             const Workers& workers, EventQueue& events)
+    : session_(std::move(session)), events_(events), connection_(context, keys, manner(session_)), held_(workers) {}
 
 Result<void> DaemonSession::connect(const protocol::EndpointFile& endpoint) {
   is_requested_ = false;
@@ -131,7 +131,7 @@ Result<void> DaemonSession::connect(const protocol::EndpointFile& endpoint) {
 void DaemonSession::request() {
   if (is_requested_ || closed_) return;
   is_requested_ = true;
-  news_.push(DaemonNeeded{});
+  events_.push(DaemonNeeded{});
 }
 
 std::uint32_t DaemonSession::ask(const protocol::Header& question, std::uint32_t last_opening) {
@@ -178,8 +178,8 @@ PublicKey dead_key(const Error& error) {
 
 std::optional<task::Event> DaemonSession::take(const protocol::Header& header) {
   using Means = std::optional<task::Event>;
-  const auto show = [this](News news) -> Means {
-    news_.push(std::move(news));
+  const auto show = [this](Event event) -> Means {
+    events_.push(std::move(event));
     return std::nullopt;
   };
   return std::visit(
@@ -202,7 +202,7 @@ std::optional<task::Event> DaemonSession::take(const protocol::Header& header) {
 std::optional<task::Event> DaemonSession::on(const protocol::Granted& granted) {
   const auto key = transport::from_z85(granted.key);
   if (!key) return std::nullopt;
-  const task::Place place{granted.lease, granted.worker};
+  const task::WorkerRef place{granted.lease, granted.worker};
   leases_.granted(granted.lease, heard_now());
   grants_[place] = Grant{granted.epoch, granted.endpoint, *key};
   return task::WorkerGranted{granted.request, place, granted.epoch, *key};
@@ -210,7 +210,7 @@ std::optional<task::Event> DaemonSession::on(const protocol::Granted& granted) {
 
 std::optional<task::Event> DaemonSession::on(const protocol::LeaseStatus& status) {
   leases_.update(status, heard_now());
-  news_.push(StatusChanged{status.request});
+  events_.push(StatusChanged{status.request});
   return task::RequestBound{status.request,
                             status.cause.code == CauseCode::kStartRate || !status.wait.limit.what.empty()};
 }
@@ -224,12 +224,12 @@ std::optional<task::Event> DaemonSession::on(const protocol::WorkerDown& down) {
 std::optional<task::Event> DaemonSession::on(const protocol::LeaseEnded& ended) {
   held_.hold(task::LeaseLost{ended.request, ended.lease, ended.error});
   leases_.forget(ended.lease);
-  news_.push(StatusChanged{ended.request});
-  if (ended.error.context.contains("given_back")) news_.push(GivenBack{ended.request, ended.error.context});
+  events_.push(StatusChanged{ended.request});
+  if (ended.error.context.contains("given_back")) events_.push(GivenBack{ended.request, ended.error.context});
   return std::nullopt;
 }
 
-const Grant* DaemonSession::grant_of(const task::Place& place, Epoch epoch) const {
+const Grant* DaemonSession::grant_of(const task::WorkerRef& place, Epoch epoch) const {
   const auto grant = grants_.find(place);
   return grant == grants_.end() || grant->second.epoch != epoch ? nullptr : &grant->second;
 }
@@ -243,9 +243,9 @@ void DaemonSession::tell_reach(const task::TellReach& order) {
   std::string worker = "the worker";
   if (status && !status->node.empty()) worker += " on " + status->node;
   if (status && status->job != 0) worker += " (job " + std::to_string(status->job) + ")";
-  news_.push(Told{worker + (order.reachable ? " can be reached again."
-                                            : " is unreachable. Its task may go on there: wait until the network is "
-                                              "back, or until the batch system ends the job.")});
+  events_.push(Told{worker + (order.reachable ? " can be reached again."
+                                              : " is unreachable. Its task may go on there: wait until the network is "
+                                                "back, or until the batch system ends the job.")});
 }
 
 }  // namespace pounce::client

@@ -28,14 +28,13 @@
 namespace pounce::client {
 
 // What pounced told about each lease, for the waiting user and for the parts of a call's time.
-
 class LeaseCache {
  public:
   void update(const protocol::LeaseStatus& status, std::int64_t now_ns);
   void granted(const LeaseId& lease, std::int64_t now_ns) { started_ns_.try_emplace(lease, now_ns); }
   void forget(const LeaseId& lease);
 
-  // The news of that request that a waiting user wants to see: the status of the lease that was told of last.
+  // The events of that request that a waiting user wants to see: the status of the lease that was told of last.
   std::optional<protocol::LeaseStatus> of_request(RequestId request) const;
   std::optional<protocol::LeaseStatus> of_lease(const LeaseId& lease) const;
   std::vector<protocol::LeaseStatus> all() const;
@@ -52,10 +51,9 @@ class LeaseCache {
 
 // Deaths of workers and ends of leases that may have overtaken results still on their way. The core is told of one when
 // the connections to those workers have been read to their end, or when it is due.
-
-class HeldEvents {
+class DelayedEvents {
  public:
-  explicit HeldEvents(const Workers& workers) : workers_(workers) {}
+  explicit DelayedEvents(const Workers& workers) : workers_(workers) {}
 
   // From now on the connections of an ended lease are read until its workers close them, for this long at most.
   void read_to_the_end(Duration most) { read_to_the_end_ = most; }
@@ -83,7 +81,7 @@ class HeldEvents {
   struct Held {
     task::Event event;
     LeaseId lease;
-    std::vector<task::Place> places;
+    std::vector<task::WorkerRef> places;
     TimePoint due;
   };
 
@@ -98,13 +96,13 @@ class HeldEvents {
 class DaemonSession {
  public:
   DaemonSession(transport::Context& context, const KeyPair& keys, protocol::OpenSession session, const Workers& workers,
-                NewsQueue& news);
+                EventQueue& events);
 
   control::ControlConnection& connection() { return connection_; }
   const control::ControlConnection& connection() const { return connection_; }
   const LeaseCache& leases() const { return leases_; }
-  HeldEvents& held() { return held_; }
-  const HeldEvents& held() const { return held_; }
+  DelayedEvents& held() { return held_; }
+  const DelayedEvents& held() const { return held_; }
 
   Result<void> connect(const protocol::EndpointFile& endpoint);
   void cannot_connect() { is_requested_ = false; }
@@ -119,7 +117,7 @@ class DaemonSession {
 
   // What a message of pounced's means for the core; nullopt: nothing, or nothing yet.
   std::optional<task::Event> take(const protocol::Header& header);
-  const Grant* grant_of(const task::Place& place, Epoch epoch) const;  // null: it is out of date
+  const Grant* grant_of(const task::WorkerRef& place, Epoch epoch) const;  // null: it is out of date
   void forget_grants(const LeaseId& lease);
   void tell_reach(const task::TellReach& order);
 
@@ -130,11 +128,11 @@ class DaemonSession {
   std::optional<task::Event> on(const protocol::LeaseEnded& ended);
 
   const protocol::OpenSession session_;
-  NewsQueue& news_;
+  EventQueue& events_;
   control::ControlConnection connection_;
   LeaseCache leases_;
-  std::map<task::Place, Grant> grants_;
-  HeldEvents held_;
+  std::map<task::WorkerRef, Grant> grants_;
+  DelayedEvents held_;
   bool is_requested_ = false, closed_ = false;
 };
 

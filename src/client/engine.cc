@@ -21,15 +21,16 @@ std::int64_t attached_now() { return Clock::now().time_since_epoch().count(); }
 
 }  // namespace
 
-Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue& news)
+Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, EventQueue& events)
     : keys_(std::move(keys)),
       is_relay_(setup.session.relays),
-      news_(news),
-      machine_({}, [this](const task::Place& place, const TaskId& task) { return calls_.bytes_there(place, task); }),
+      events_(events),
+      machine_({},
+               [this](const task::WorkerRef& place, const TaskId& task) { return calls_.bytes_there(place, task); }),
       workers_(context, keys_, attach_of(setup)),
-      daemon_(context, keys_, std::move(setup.session), workers_, news),
+      daemon_(context, keys_, std::move(setup.session), workers_, events),
       objects_(workers_),
-      calls_(workers_, objects_, daemon_.leases(), news) {}
+      calls_(workers_, objects_, daemon_.leases(), events) {}
 
 Engine::~Engine() = default;
 
@@ -69,10 +70,10 @@ bool Engine::service(TimePoint now) {
       came = true;
       on_daemon(event);
     }
-  std::vector<task::Place> places;
+  std::vector<task::WorkerRef> places;
   places.reserve(workers_.all().size());
   for (const auto& [place, worker] : workers_.all()) places.push_back(place);
-  for (const task::Place& place : places) {
+  for (const task::WorkerRef& place : places) {
     WorkerLink* link = workers_.link_at(place);
     if (link == nullptr) continue;  // an event of another link disconnected it
     const transport::Descriptors& of = link->connection().descriptors();
@@ -166,7 +167,7 @@ void Engine::on_daemon(const control::Event& event) {
   std::visit(Overloaded{[&](const control::Opened&) { happened(task::SessionOpened{}); },
                         [&](const control::Refused& refused) {
                           happened(task::DaemonFailed{refused.error});
-                          news_.push(Told{messages::text(refused.error)});
+                          events_.push(Told{messages::text(refused.error)});
                         },
                         [&](const protocol::Header& header) {
                           if (const auto event = daemon_.take(header)) happened(*event);
@@ -176,7 +177,7 @@ void Engine::on_daemon(const control::Event& event) {
              event);
 }
 
-void Engine::on_link(const task::Place& place, LinkEvent event) {
+void Engine::on_link(const task::WorkerRef& place, LinkEvent event) {
   Workers::Worker* const worker = workers_.find(place);
   if (worker == nullptr) return;
   const Epoch epoch = worker->epoch;
@@ -188,8 +189,8 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
           [&](TaskPrinted& printed) {
             const bool is_message = printed.stream == "message";
             if (is_message) worker->shown = printed.task;
-            news_.push(Printed{printed.task, printed.stream == "stderr", std::move(printed.text), is_message,
-                               std::move(printed.buffers)});
+            events_.push(Printed{printed.task, printed.stream == "stderr", std::move(printed.text), is_message,
+                                 std::move(printed.buffers)});
           },
           [&](const protocol::Started& started) { happened(task::TaskStarted{place, epoch, started.task}); },
           [&](protocol::Leaving& leaving) { happened(task::WorkerLeaving{place, epoch, std::move(leaving.started)}); },
@@ -200,21 +201,21 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
             happened(task::WorkerAttached{place, epoch});
           },
           [&](const LinkLost&) {
-            objects_.relay().gone(place);
+            objects_.peer_transfers().gone(place);
             happened(task::WorkerUnreachable{place, epoch});
           },
           [&](const LinkSilent&) {
-            objects_.relay().slow(place);
+            objects_.peer_transfers().slow(place);
             happened(task::WorkerSilent{place, epoch});
           },
           [&](const LinkSeen&) { happened(task::WorkerSeen{place, epoch}); },
           [&](const LinkRefused& refused) { happened(task::WorkerRefusedUs{place, epoch, refused.error}); },
           [&](const protocol::Have& have) {
-            objects_.relay().has(place, have.object);
+            objects_.peer_transfers().has(place, have.object);
             if (objects_.objects().find(have.object) == nullptr) objects_.drop_unneeded(place, *worker->link);
           },
-          [&](const protocol::Serve& answer) { objects_.relay().answered(place, answer); },
-          [&](const protocol::NotFetched& object) { objects_.relay().not_fetched(place, object.object); },
+          [&](const protocol::Serve& answer) { objects_.peer_transfers().answered(place, answer); },
+          [&](const protocol::NotFetched& object) { objects_.peer_transfers().not_fetched(place, object.object); },
           [&](ObjectRefused& refused) { on_object_refused(place, refused); },
           [&](const protocol::QueryIs& answer) {
             for (std::size_t i = 0; i < std::min(answer.tasks.size(), answer.states.size()); ++i)
@@ -224,8 +225,8 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
 }
 
 // The calls that the object was sent for fail; waiting calls try it themselves.
-void Engine::on_object_refused(const task::Place& place, ObjectRefused& refused) {
-  objects_.relay().refused(place, refused.object);
+void Engine::on_object_refused(const task::WorkerRef& place, ObjectRefused& refused) {
+  objects_.peer_transfers().refused(place, refused.object);
   refused.error.context.try_emplace("lease", place.lease.hex());
   std::vector<TaskId> sent = calls_.that_need(refused.object, place);
   std::erase_if(sent, [this](const TaskId& task) { return machine_.state(task) == task::TaskState::kWaiting; });
@@ -248,7 +249,7 @@ void Engine::perform(const task::Action& action, const EventData& data) {
                             workers_.connect(order.place, *grant);
                         },
                         [&](const task::Disconnect& order) {
-                          if (workers_.disconnect(order.place)) objects_.relay().gone(order.place);
+                          if (workers_.disconnect(order.place)) objects_.peer_transfers().gone(order.place);
                         },
                         [&](const task::SendCancel& order) {
                           const auto grace_ms = static_cast<std::uint32_t>(order.grace.count());

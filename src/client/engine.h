@@ -1,6 +1,6 @@
 // The client's engine: core/task decides, this does. It turns the daemon session, the workers, the objects and the
 // calls under way, tells the core what happened and hands each of the core's orders to the part that it is for. It
-// pushes what Python must know to the NewsQueue and never calls out. Thread: the leader token's holder.
+// pushes what Python must know to the EventQueue and never calls out. Thread: the leader token's holder.
 #pragma once
 
 #include <poll.h>
@@ -49,7 +49,7 @@ class TurnPoll {
 
 class Engine final : public transport::Engine {
  public:
-  Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue& news);
+  Engine(transport::Context& context, KeyPair keys, Setup setup, EventQueue& events);
   ~Engine() override;
 
   void turn(int wake_fd, TimePoint until) override;
@@ -109,15 +109,15 @@ class Engine final : public transport::Engine {
   void request_daemon();
 
   void on_daemon(const control::Event& event);
-  void on_link(const task::Place& place, LinkEvent event);
-  void on_object_refused(const task::Place& place, ObjectRefused& refused);
+  void on_link(const task::WorkerRef& place, LinkEvent event);
+  void on_object_refused(const task::WorkerRef& place, ObjectRefused& refused);
 
   void happened(const task::Event& event, const EventData& data = {});
   void perform(const task::Action& action, const EventData& data);
 
   const KeyPair keys_;
   const bool is_relay_;  // this session takes the result of a detached task (docs/protocol.md §10)
-  NewsQueue& news_;
+  EventQueue& events_;
   task::Machine machine_;
   Workers workers_;
   DaemonSession daemon_;

@@ -11,12 +11,14 @@ namespace {
 // descriptors. Any more are sent as a copy.
 constexpr std::size_t kMostShared = 64;
 
-std::string name_of(const task::Place& place) { return place.lease.hex() + "." + std::to_string(place.worker.value); }
+std::string name_of(const task::WorkerRef& place) {
+  return place.lease.hex() + "." + std::to_string(place.worker.value);
+}
 
 }  // namespace
 
 // Holds each object until it is there, so that the end of its last call does not cut the transfer short.
-void ObjectRelay::see_to_wanted(const task::Place& place) {
+void PeerTransfers::see_to_wanted(const task::WorkerRef& place) {
   WorkerLink* const link = workers_.link_at(place);
   if (link == nullptr) return;
   for (const ObjectId& id : link->objects().take_wanted())
@@ -24,26 +26,26 @@ void ObjectRelay::see_to_wanted(const task::Place& place) {
       act(broadcast_.wants(id, place, lies_on_device(id) ? std::string() : link->connection().machine()));
 }
 
-void ObjectRelay::made(const task::Place& place, const ObjectId& object) {
+void PeerTransfers::made(const task::WorkerRef& place, const ObjectId& object) {
   const WorkerLink* const link = workers_.link_at(place);
   if (link != nullptr && objects_.hold(object)) broadcast_.made(object, place, link->connection().machine());
 }
 
 // No worker fetches an object from another worker's device: to the others it is as if it had not come there.
-void ObjectRelay::has(const task::Place& place, const ObjectId& object) {
+void PeerTransfers::has(const task::WorkerRef& place, const ObjectId& object) {
   act(lies_on_device(object) ? broadcast_.refused(object, place) : broadcast_.has(object, place));
 }
 
-bool ObjectRelay::lies_on_device(const ObjectId& object) const {
+bool PeerTransfers::lies_on_device(const ObjectId& object) const {
   const Object* const known = objects_.find(object);
   return known != nullptr && !known->device.empty();
 }
 
-void ObjectRelay::not_fetched(const task::Place& place, const ObjectId& object) {
+void PeerTransfers::not_fetched(const task::WorkerRef& place, const ObjectId& object) {
   act(broadcast_.failed(object, place));
 }
 
-void ObjectRelay::answered(const task::Place& source, const protocol::Serve& answer) {
+void PeerTransfers::answered(const task::WorkerRef& source, const protocol::Serve& answer) {
   const auto found = std::ranges::find_if(arranged_, [&](const auto& entry) {
     return entry.second.fetch.from == source && entry.first.first == answer.object &&
            name_of(entry.first.second) == answer.to;
@@ -60,7 +62,7 @@ void ObjectRelay::answered(const task::Place& source, const protocol::Serve& ans
 }
 
 // Fetches that were arranged with it as the source are not begun.
-void ObjectRelay::gone(const task::Place& place) {
+void PeerTransfers::gone(const task::WorkerRef& place) {
   std::vector<task::Broadcast::Fetch> without_source;
   for (const auto& [reader, arranged] : arranged_)
     if (arranged.fetch.from == place) without_source.push_back(arranged.fetch);
@@ -69,20 +71,20 @@ void ObjectRelay::gone(const task::Place& place) {
     if (arranged_.erase({fetch.object, fetch.to}) > 0) act(broadcast_.failed(fetch.object, fetch.to));
 }
 
-void ObjectRelay::act(const task::Broadcast::Decisions& decisions) {
+void PeerTransfers::act(const task::Broadcast::Decisions& decisions) {
   for (const auto& fetch : decisions.over) end(fetch);
   for (const auto& fetch : decisions.begin) begin(fetch);
   for (const ObjectId& id : decisions.settled) let_go_(id);
 }
 
-void ObjectRelay::begin(const task::Broadcast::Fetch& fetch) {
+void PeerTransfers::begin(const task::Broadcast::Fetch& fetch) {
   if (fetch.from) return arrange(fetch);
   WorkerLink* const link = workers_.link_at(fetch.to);
   const Object* const object = objects_.find(fetch.object);
   if (link != nullptr && object != nullptr) link->objects().offer(fetch.object, *object);
 }
 
-void ObjectRelay::arrange(const task::Broadcast::Fetch& fetch) {
+void PeerTransfers::arrange(const task::Broadcast::Fetch& fetch) {
   WorkerLink* const giver = workers_.link_at(*fetch.from);
   WorkerLink* const reader = workers_.link_at(fetch.to);
   if (giver == nullptr || reader == nullptr || giver->connection().lane().endpoint().empty())
@@ -94,7 +96,7 @@ void ObjectRelay::arrange(const task::Broadcast::Fetch& fetch) {
                            {own_buffer(keys)});
 }
 
-void ObjectRelay::end(const task::Broadcast::Fetch& fetch) {
+void PeerTransfers::end(const task::Broadcast::Fetch& fetch) {
   arranged_.erase({fetch.object, fetch.to});
   WorkerLink* const giver = fetch.from ? workers_.link_at(*fetch.from) : nullptr;
   if (giver != nullptr && giver->connection().connected())
@@ -113,7 +115,7 @@ HolderNumber ObjectService::hold(const ObjectId& id, Object object, bool send_no
 // any other worker gets it when a call there needs it.
 void ObjectService::send_ahead(const ObjectId& id) {
   struct Chosen {
-    task::Place place;
+    task::WorkerRef place;
     WorkerLink* link = nullptr;  // null: the lease has it
   };
   std::map<LeaseId, Chosen> chosen;
@@ -129,7 +131,7 @@ void ObjectService::send_ahead(const ObjectId& id) {
   }
   for (const auto& [lease, one] : chosen) {
     if (one.link == nullptr || !one.link->objects().send(id, *objects_.find(id))) continue;
-    relay_.see_to_wanted(one.place);
+    peer_transfers_.see_to_wanted(one.place);
     one.link->connection().flush();
   }
 }
@@ -147,7 +149,7 @@ void ObjectService::let_go(const ObjectId& id) {
 
 void ObjectService::forget_unheld(const ObjectId& id) {
   if (objects_.find(id) != nullptr) return;
-  relay_.forget(id);
+  peer_transfers_.forget(id);
   for (const auto& [place, worker] : workers_.all()) worker.link->objects().held().let_go(id);
 }
 
@@ -171,16 +173,16 @@ void ObjectService::drop_kept(const TaskId& task) {
   if (const auto kept = take_kept(task)) release(kept->id, kept->holder);
 }
 
-void ObjectService::drop_unneeded(const task::Place& place, WorkerLink& link) {
+void ObjectService::drop_unneeded(const task::WorkerRef& place, WorkerLink& link) {
   const auto needed = [this](const ObjectId& id) { return objects_.find(id) != nullptr; };
-  HeldObjects& held = link.objects().held();
-  protocol::Drop unneeded{held.drop_parts(needed), link.tasks().functions().drop_over(HeldFunctions::kBudgetBytes)};
+  ObjectsAtWorker& held = link.objects().held();
+  protocol::Drop unneeded{held.drop_parts(needed), link.tasks().functions().drop_over(FunctionsAtWorker::kBudgetBytes)};
   for (bool more = true; more; unneeded = {}) {
-    const auto dropped = held.drop_over(HeldObjects::kBudgetBytes, needed);
+    const auto dropped = held.drop_over(ObjectsAtWorker::kBudgetBytes, needed);
     unneeded.objects.insert(unneeded.objects.end(), dropped.begin(), dropped.end());
-    for (const ObjectId& id : unneeded.objects) relay_.dropped(place, id);
+    for (const ObjectId& id : unneeded.objects) peer_transfers_.dropped(place, id);
     if (!unneeded.objects.empty() || !unneeded.functions.empty()) link.connection().send(unneeded);
-    more = dropped.size() == HeldObjects::kMostDropped;
+    more = dropped.size() == ObjectsAtWorker::kMostDropped;
   }
 }
 

@@ -1,5 +1,5 @@
-// The objects that this client holds, on their way to its workers and back out of them. ObjectRelay decides nothing: it
-// carries out core/task/broadcast.h, which says who sends a large object to whom. Thread: the leader token's holder.
+// The objects that this client holds, on their way to its workers and back out of them. PeerTransfers decides nothing:
+// it carries out core/task/broadcast.h, which says who sends a large object to whom. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,24 @@ namespace pounce::client {
 
 // Sends a large object over the client's own lane to a worker, or over a lane from one worker to another, for which the
 // client makes the keys and tells both.
-
-class ObjectRelay {
+class PeerTransfers {
  public:
-  using LetGo = std::function<void(const ObjectId&)>;  // releases an object that the relay held
+  using LetGo = std::function<void(const ObjectId&)>;  // releases an object that this held
 
-  ObjectRelay(Objects& objects, const Workers& workers, LetGo let_go)
+  PeerTransfers(Objects& objects, const Workers& workers, LetGo let_go)
       : objects_(objects), workers_(workers), let_go_(std::move(let_go)) {}
 
-  void see_to_wanted(const task::Place& place);  // after something was sent to it
+  void see_to_wanted(const task::WorkerRef& place);  // after something was sent to it
   // Made there: the worker reports `has` when others can fetch it.
-  void made(const task::Place& place, const ObjectId& object);
-  void has(const task::Place& place, const ObjectId& object);
-  void refused(const task::Place& place, const ObjectId& object) { act(broadcast_.refused(object, place)); }
-  void not_fetched(const task::Place& place, const ObjectId& object);
+  void made(const task::WorkerRef& place, const ObjectId& object);
+  void has(const task::WorkerRef& place, const ObjectId& object);
+  void refused(const task::WorkerRef& place, const ObjectId& object) { act(broadcast_.refused(object, place)); }
+  void not_fetched(const task::WorkerRef& place, const ObjectId& object);
   // The source is ready, or does not have the object.
-  void answered(const task::Place& source, const protocol::Serve& answer);
-  void slow(const task::Place& place) { act(broadcast_.slow(place)); }
-  void gone(const task::Place& place);
-  void dropped(const task::Place& place, const ObjectId& object) { broadcast_.dropped(object, place); }
+  void answered(const task::WorkerRef& source, const protocol::Serve& answer);
+  void slow(const task::WorkerRef& place) { act(broadcast_.slow(place)); }
+  void gone(const task::WorkerRef& place);
+  void dropped(const task::WorkerRef& place, const ObjectId& object) { broadcast_.dropped(object, place); }
   void forget(const ObjectId& object) { broadcast_.forget(object); }  // it is not needed any more
 
  private:
@@ -60,7 +59,7 @@ class ObjectRelay {
   const Workers& workers_;
   const LetGo let_go_;
   task::Broadcast broadcast_;
-  std::map<std::pair<ObjectId, task::Place>, Arranged> arranged_;  // by the reader
+  std::map<std::pair<ObjectId, task::WorkerRef>, Arranged> arranged_;  // by the reader
 };
 
 // A result that stays here as an object with its task's name.
@@ -77,7 +76,7 @@ class ObjectService {
   ObjectService& operator=(const ObjectService&) = delete;
 
   const Objects& objects() const { return objects_; }
-  ObjectRelay& relay() { return relay_; }
+  PeerTransfers& peer_transfers() { return peer_transfers_; }
 
   // The user's, under a number of its own. send_now: before a task needs it.
   HolderNumber hold(const ObjectId& id, Object object, bool send_now);
@@ -92,7 +91,7 @@ class ObjectService {
   void drop_kept(const TaskId& task);
 
   // Tells the worker to drop what no task needs and what is over the budget.
-  void drop_unneeded(const task::Place& place, WorkerLink& link);
+  void drop_unneeded(const task::WorkerRef& place, WorkerLink& link);
 
  private:
   void send_ahead(const ObjectId& id);
@@ -100,7 +99,7 @@ class ObjectService {
 
   const Workers& workers_;
   Objects objects_;
-  ObjectRelay relay_{objects_, workers_, [this](const ObjectId& id) { let_go(id); }};
+  PeerTransfers peer_transfers_{objects_, workers_, [this](const ObjectId& id) { let_go(id); }};
   std::unordered_map<TaskId, KeptResult> kept_results_;  // until they are taken
   std::vector<std::weak_ptr<memory::View>> shared_;      // of results
 };

@@ -51,7 +51,6 @@ Memory to_memory(transport::Frame frame);
 ObjectId digest_object(const Buffer& pickle, std::span<const Buffer> buffers);
 
 // Objects are kept while a Ref or a live task needs them, so that they can be sent again after a lease is lost.
-
 struct Object {
   Buffer pickle;
   std::vector<Buffer> buffers;

@@ -59,18 +59,19 @@ std::optional<bulk::Position> WorkerLane::reached(const TaskId& task) const {
   return lane_ ? lane_->reached(task.hex()) : std::nullopt;
 }
 
-WorkerLane::News WorkerLane::news() {
-  News news;
-  if (!lane_) return news;
+WorkerLane::Arrivals WorkerLane::arrivals() {
+  Arrivals arrivals;
+  if (!lane_) return arrivals;
   for (const bulk::Event& event : lane_->events()) {
     const auto* lost = std::get_if<bulk::Lost>(&event);
-    if (lost != nullptr && !news.lost) news.lost = *lost;
+    if (lost != nullptr && !arrivals.lost) arrivals.lost = *lost;
     const auto* whole = std::get_if<bulk::Whole>(&event);
-    if (const auto task = whole != nullptr ? TaskId::from_hex(whole->of) : std::nullopt) news.whole.push_back(*task);
+    if (const auto task = whole != nullptr ? TaskId::from_hex(whole->of) : std::nullopt)
+      arrivals.whole.push_back(*task);
   }
-  for (const TaskId& task : news.whole) fetched_.erase(task);
-  if (!news.whole.empty()) used_at_ = Clock::now();
-  return news;
+  for (const TaskId& task : arrivals.whole) fetched_.erase(task);
+  if (!arrivals.whole.empty()) used_at_ = Clock::now();
+  return arrivals;
 }
 
 void WorkerLane::lost(const bulk::Lost& loss, bool stood) {

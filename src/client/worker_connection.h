@@ -34,7 +34,6 @@ constexpr std::chrono::seconds kWorkerSilence{5};
 
 // The client's end of one worker's bulk lane (docs/protocol.md §12): the objects that are offered on it, the outcomes
 // that are fetched over it, and, once it is lost, whether another one is tried. Without a lane it takes nothing.
-
 class WorkerLane {
  public:
   bool wanted() const { return wanted_; }  // false: the worker is told so, and all data takes the data connection
@@ -42,7 +41,7 @@ class WorkerLane {
 
   // Opens the lane that `attached` describes; empty: the worker has none. False: no descriptor was left for it.
   bool open(const std::string& endpoint, std::string_view keys);
-  int fd() const { return lane_ ? lane_->fd() : -1; }  // readable when there is news
+  int fd() const { return lane_ ? lane_->fd() : -1; }  // readable when there are events
 
   // Its address and its number of connections: another worker may fetch there too. Empty, 0: there is none.
   std::string endpoint() const { return lane_ ? endpoint_ : std::string(); }
@@ -58,11 +57,11 @@ class WorkerLane {
   void stop(const TaskId& task);
   std::optional<bulk::Position> reached(const TaskId& task) const;  // nullopt: it is not fetched
 
-  struct News {
+  struct Arrivals {
     std::vector<TaskId> whole;  // tasks whose outcome has come, whatever became of the lane
     std::optional<bulk::Lost> lost;
   };
-  News news();
+  Arrivals arrivals();
   // Data goes on over another lane, or over the data connection. `stood`: the connection lasted for a while.
   void lost(const bulk::Lost& loss, bool stood);
 
@@ -70,7 +69,7 @@ class WorkerLane {
   // nothing is under way, and nothing was for a while. Never where there are none.
   TimePoint unused_at() const;
 
-  void close();   // nothing comes any more; reached() and news() still say what came
+  void close();   // nothing comes any more; reached() and arrivals() still say what came
   void forget();  // there is none
 
  private:

@@ -78,18 +78,18 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
 }
 
 void WorkerLink::follow_lane(TimePoint now, std::vector<LinkEvent>& events) {
-  const auto lost = take_lane_news(events);
+  const auto lost = take_lane_arrivals(events);
   if (!lost) return;
   connection_.lane().lost(*lost, connection_.stood(now));
   start_over(now, events);
 }
 
 // Returns the first loss.
-std::optional<bulk::Lost> WorkerLink::take_lane_news(std::vector<LinkEvent>& events) {
-  const WorkerLane::News news = connection_.lane().news();
-  for (const TaskId& task : news.whole)
+std::optional<bulk::Lost> WorkerLink::take_lane_arrivals(std::vector<LinkEvent>& events) {
+  const WorkerLane::Arrivals arrivals = connection_.lane().arrivals();
+  for (const TaskId& task : arrivals.whole)
     if (auto whole = tasks_.came_whole(task)) events.emplace_back(std::move(*whole));
-  return news.lost;
+  return arrivals.lost;
 }
 
 // Runs after reading: what has come ends a silence, however late we look.
@@ -120,7 +120,7 @@ void WorkerLink::start_over(TimePoint at, std::vector<LinkEvent>& events) {
 
 void WorkerLink::lose(std::vector<LinkEvent>& events) {
   connection_.lane().close();
-  take_lane_news(events);
+  take_lane_arrivals(events);
   tasks_.lost();
   objects_.lost();
   heartbeat_.end();

@@ -47,7 +47,6 @@ using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, Lin
 
 // How far a worker's steady clock is ahead of ours, from beats: the answer of the quickest round trip is the best one,
 // since half of it bounds the error. Old answers lose weight slowly, because clocks drift.
-
 class ClockOffset {
  public:
   void measured(std::int64_t sent_ns, std::int64_t answered_ns, std::int64_t their_clock_ns) {
@@ -67,7 +66,6 @@ class ClockOffset {
 };
 
 // Whether the worker still answers, while the connection is attached.
-
 class Heartbeat {
  public:
   void begin(TimePoint now) { beat_due_ = now + kWorkerBeat, silent_at_ = now + kWorkerSilence; }
@@ -103,7 +101,7 @@ class WorkerLink {
   void exchange(std::vector<LinkEvent>& events);
   void follow_link(transport::Link link, TimePoint now, std::vector<LinkEvent>& events);
   void follow_lane(TimePoint now, std::vector<LinkEvent>& events);
-  std::optional<bulk::Lost> take_lane_news(std::vector<LinkEvent>& events);
+  std::optional<bulk::Lost> take_lane_arrivals(std::vector<LinkEvent>& events);
   void keep_time(TimePoint now, std::vector<LinkEvent>& events);
   TimePoint lane_unused_at() const;
   void ask_clock();

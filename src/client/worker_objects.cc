@@ -4,16 +4,16 @@
 
 namespace pounce::client {
 
-bool HeldObjects::confirmed(const ObjectId& id) const {
+bool ObjectsAtWorker::confirmed(const ObjectId& id) const {
   const auto found = objects_.find(id);
   return found != objects_.end() && found->second.confirmed;
 }
 
-void HeldObjects::sent(const ObjectId& id, std::uint64_t bytes, bool goes_at_once) {
+void ObjectsAtWorker::sent(const ObjectId& id, std::uint64_t bytes, bool goes_at_once) {
   if (objects_.try_emplace(id, Held{bytes, ++uses_, false, goes_at_once}).second) bytes_ += bytes;
 }
 
-void HeldObjects::used(const ObjectId& id) {
+void ObjectsAtWorker::used(const ObjectId& id) {
   const auto found = objects_.find(id);
   if (found == objects_.end()) return;
   auto place = perhaps_unneeded_.extract(std::exchange(found->second.used_at, ++uses_));
@@ -22,14 +22,14 @@ void HeldObjects::used(const ObjectId& id) {
   perhaps_unneeded_.insert(std::move(place));
 }
 
-void HeldObjects::confirm(const ObjectId& id) {
+void ObjectsAtWorker::confirm(const ObjectId& id) {
   const auto found = objects_.find(id);
   if (found == objects_.end()) return;
   found->second.confirmed = true;
   let_go(id);  // it may have been let go while it was on its way
 }
 
-bool HeldObjects::refused(const ObjectId& id) {
+bool ObjectsAtWorker::refused(const ObjectId& id) {
   const auto found = objects_.find(id);
   if (found == objects_.end() || found->second.confirmed) return false;
   bytes_ -= found->second.bytes;
@@ -37,7 +37,7 @@ bool HeldObjects::refused(const ObjectId& id) {
   return true;
 }
 
-void HeldObjects::let_go(const ObjectId& id) {
+void ObjectsAtWorker::let_go(const ObjectId& id) {
   const auto found = objects_.find(id);
   if (found == objects_.end() || !found->second.confirmed) return;
   if (found->second.goes_at_once)
@@ -46,7 +46,7 @@ void HeldObjects::let_go(const ObjectId& id) {
     perhaps_unneeded_.emplace(found->second.used_at, id);
 }
 
-void HeldObjects::take_stock(const std::vector<protocol::Reached>& all) {
+void ObjectsAtWorker::take_stock(const std::vector<protocol::Reached>& all) {
   parts_.clear();
   for (const protocol::Reached& reached : all) {
     const auto object = ObjectId::from_hex(reached.of);
@@ -58,12 +58,12 @@ void HeldObjects::take_stock(const std::vector<protocol::Reached>& all) {
   forget_unconfirmed();
 }
 
-std::optional<protocol::Reached> HeldObjects::take_part(const ObjectId& id) {
+std::optional<protocol::Reached> ObjectsAtWorker::take_part(const ObjectId& id) {
   auto part = parts_.extract(id);
   return part ? std::optional(std::move(part.mapped())) : std::nullopt;
 }
 
-std::vector<ObjectId> HeldObjects::drop_parts(const std::function<bool(const ObjectId&)>& needed) {
+std::vector<ObjectId> ObjectsAtWorker::drop_parts(const std::function<bool(const ObjectId&)>& needed) {
   std::vector<ObjectId> dropped;
   std::erase_if(parts_, [&](const auto& entry) {
     if (needed(entry.first)) return false;
@@ -73,14 +73,15 @@ std::vector<ObjectId> HeldObjects::drop_parts(const std::function<bool(const Obj
   return dropped;
 }
 
-void HeldObjects::forget_unconfirmed() {
+void ObjectsAtWorker::forget_unconfirmed() {
   std::erase_if(objects_, [this](const auto& entry) {
     if (!entry.second.confirmed) bytes_ -= entry.second.bytes;
     return !entry.second.confirmed;
   });
 }
 
-std::vector<ObjectId> HeldObjects::drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed) {
+std::vector<ObjectId> ObjectsAtWorker::drop_over(std::uint64_t budget,
+                                                 const std::function<bool(const ObjectId&)>& needed) {
   std::vector<ObjectId> dropped;
   while (!perhaps_unneeded_at_once_.empty() && dropped.size() < kMostDropped) {
     const ObjectId id = perhaps_unneeded_at_once_.extract(perhaps_unneeded_at_once_.begin()).value();
@@ -93,7 +94,7 @@ std::vector<ObjectId> HeldObjects::drop_over(std::uint64_t budget, const std::fu
   return dropped;
 }
 
-bool HeldObjects::drop(const ObjectId& id, const std::function<bool(const ObjectId&)>& needed) {
+bool ObjectsAtWorker::drop(const ObjectId& id, const std::function<bool(const ObjectId&)>& needed) {
   const auto found = objects_.find(id);
   if (found == objects_.end() || needed(id)) return false;
   bytes_ -= found->second.bytes;

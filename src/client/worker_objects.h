@@ -21,8 +21,7 @@ namespace pounce::client {
 
 // What no task needs stays there for a while, up to a budget: running the cell again then sends nothing. On a device,
 // where there is little room, an unneeded object does not stay; nor does a result, which no task will name again.
-
-class HeldObjects {
+class ObjectsAtWorker {
  public:
   static constexpr std::uint64_t kBudgetBytes = 2ull * 1024 * 1024 * 1024;
   static constexpr std::size_t kMostDropped = 1000;
@@ -73,8 +72,8 @@ class WorkerObjects {
  public:
   explicit WorkerObjects(WorkerConnection& connection) : connection_(connection) {}
 
-  HeldObjects& held() { return held_; }
-  const HeldObjects& held() const { return held_; }
+  ObjectsAtWorker& held() { return held_; }
+  const ObjectsAtWorker& held() const { return held_; }
   // Whether an object for such a device can be sent there before a task needs it.
   bool may_have(const std::string& device) const { return has_devices_ || !device.starts_with("cuda"); }
 
@@ -97,7 +96,7 @@ class WorkerObjects {
 
  private:
   WorkerConnection& connection_;
-  HeldObjects held_;
+  ObjectsAtWorker held_;
   std::vector<ObjectId> wanted_;
   bool has_devices_ = false;
 };

@@ -18,7 +18,6 @@ namespace pounce::client {
 
 // An object goes over a channel that passes memory as one block, which it is copied into first unless it lies in one
 // already; else it is announced and sent in chunks.
-
 transport::Message to_message(const protocol::Header& header, const std::vector<Buffer>& payload);
 
 // The message that announces an object to a worker, and the parts that follow it.

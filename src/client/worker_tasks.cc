@@ -15,7 +15,7 @@ std::int64_t received_now() { return Clock::now().time_since_epoch().count(); }
 
 }  // namespace
 
-bool HeldFunctions::needs(const FunctionId& id, std::uint64_t bytes, const TaskId& task) {
+bool FunctionsAtWorker::needs(const FunctionId& id, std::uint64_t bytes, const TaskId& task) {
   ended(task);  // a task that is sent a second time counts once
   const auto [found, is_new] = functions_.try_emplace(id, Held{bytes});
   if (is_new) bytes_ += bytes;
@@ -24,7 +24,7 @@ bool HeldFunctions::needs(const FunctionId& id, std::uint64_t bytes, const TaskI
   return is_new;
 }
 
-void HeldFunctions::ended(const TaskId& task) {
+void FunctionsAtWorker::ended(const TaskId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return;
   Held& held = functions_.at(found->second);
@@ -35,7 +35,7 @@ void HeldFunctions::ended(const TaskId& task) {
   tasks_.erase(found);
 }
 
-std::vector<FunctionId> HeldFunctions::drop_over(std::uint64_t budget) {
+std::vector<FunctionId> FunctionsAtWorker::drop_over(std::uint64_t budget) {
   std::vector<FunctionId> dropped;
   while (bytes_ > budget && !unneeded_.empty()) {
     const FunctionId id = unneeded_.begin()->second;
@@ -47,7 +47,7 @@ std::vector<FunctionId> HeldFunctions::drop_over(std::uint64_t budget) {
   return dropped;
 }
 
-void HeldFunctions::clear() { *this = {}; }
+void FunctionsAtWorker::clear() { *this = {}; }
 
 // ---- outcomes on their way in -------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ void WorkerTasks::send(const Call& call, std::uint32_t attempt, const Objects& o
   Outbox& outbox = connection_.outbox();
   if (functions_.needs(call.function, call.function_pickle.bytes.size(), call.task))
     outbox.post(protocol::Function{call.function, call.command}, {call.function_pickle});
-  HeldObjects& held = objects_.held();
+  ObjectsAtWorker& held = objects_.held();
   bool behind_bulk = false;
   std::vector<ObjectId> awaited;
   for (const ObjectId& id : call.objects) {

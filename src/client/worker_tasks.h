@@ -24,8 +24,7 @@
 namespace pounce::client {
 
 // What no task needs stays at the worker for a while, up to a budget: calling the function again then sends nothing.
-
-class HeldFunctions {
+class FunctionsAtWorker {
  public:
   static constexpr std::uint64_t kBudgetBytes = 32ull * 1024 * 1024;
 
@@ -52,7 +51,6 @@ class HeldFunctions {
 
 // The outcomes that have begun to come and are not whole. They outlive the connection: what has come need not come
 // again over the next one.
-
 struct OutcomeWhole {
   Result<Incoming> incoming;
   TaskId task;
@@ -86,7 +84,7 @@ class WorkerTasks {
  public:
   WorkerTasks(WorkerConnection& connection, WorkerObjects& objects) : connection_(connection), objects_(objects) {}
 
-  HeldFunctions& functions() { return functions_; }
+  FunctionsAtWorker& functions() { return functions_; }
   void send(const Call& call, std::uint32_t attempt, const Objects& objects);
   void cancel(const protocol::CancelTask& order);  // behind its task, if that waits for data
   void query(std::vector<TaskId> tasks, bool no_others);
@@ -113,7 +111,7 @@ class WorkerTasks {
  private:
   WorkerConnection& connection_;
   WorkerObjects& objects_;
-  HeldFunctions functions_;  // sent on this connection
+  FunctionsAtWorker functions_;  // sent on this connection
   IncomingOutcomes incoming_;
   std::uint32_t unanswered_ = 0;  // tasks sent on this connection whose outcomes have not come
   std::vector<TaskId> to_acknowledge_, to_keep_;

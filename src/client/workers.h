@@ -45,7 +45,7 @@ class Workers {
     attach_.needs = std::move(needs), attach_.imports = std::move(imports);
   }
 
-  void connect(const task::Place& place, const Grant& grant) {
+  void connect(const task::WorkerRef& place, const Grant& grant) {
     workers_[place] =
         Worker{grant.epoch,
                std::make_unique<WorkerLink>(context_, keys_, grant.endpoint, grant.key, attach_, Clock::now()),
@@ -54,19 +54,19 @@ class Workers {
                {}};
   }
   // False: there is none. Its link lives until close_retired(), for a loop may be using it.
-  bool disconnect(const task::Place& place) {
+  bool disconnect(const task::WorkerRef& place) {
     auto worker = workers_.extract(place);
     if (worker) retired_.push_back(std::move(worker.mapped().link));
     return !worker.empty();
   }
   void close_retired() { retired_.clear(); }
 
-  const std::map<task::Place, Worker>& all() const { return workers_; }
-  Worker* find(const task::Place& place) {
+  const std::map<task::WorkerRef, Worker>& all() const { return workers_; }
+  Worker* find(const task::WorkerRef& place) {
     const auto found = workers_.find(place);
     return found == workers_.end() ? nullptr : &found->second;
   }
-  WorkerLink* link_at(const task::Place& place) const {  // null: it is gone
+  WorkerLink* link_at(const task::WorkerRef& place) const {  // null: it is gone
     const auto found = workers_.find(place);
     return found == workers_.end() ? nullptr : found->second.link.get();
   }
@@ -91,7 +91,7 @@ class Workers {
   transport::Context& context_;
   const KeyPair& keys_;
   protocol::Attach attach_;
-  std::map<task::Place, Worker> workers_;
+  std::map<task::WorkerRef, Worker> workers_;
   std::vector<std::unique_ptr<WorkerLink>> retired_;
 };
 

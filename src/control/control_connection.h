@@ -25,7 +25,6 @@
 namespace pounce::control {
 
 // Where a daemon is and by which key it is known, from its endpoint file. Values. Thread: any.
-
 enum class Reach : std::uint8_t {
   kThisMachine,  // the daemon's Unix sockets: the kernel tells it our uid, and that is the proof
   kNetwork       // any node: TCP, with a proof of our own

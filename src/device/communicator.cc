@@ -20,16 +20,16 @@ std::string absence(const std::vector<Rank>& missing, std::uint32_t ranks) {
 Communicator::~Communicator() { end(); }
 
 Result<void> Communicator::is_one_of_us(Rank rank) const {
-  if (rank.value < place_.ranks) return {};
+  if (rank.value < membership_.ranks) return {};
   return failure(ErrorCode::kBadRequest,
-                 "there is no rank " + std::to_string(rank.value) + " among " + std::to_string(place_.ranks));
+                 "there is no rank " + std::to_string(rank.value) + " among " + std::to_string(membership_.ranks));
 }
 
 Result<void> Communicator::join(std::chrono::milliseconds limit) {
-  if (auto is = is_one_of_us(place_.rank); !is) return is;
+  if (auto is = is_one_of_us(membership_.rank); !is) return is;
   if (step_ > 0) return failure(ErrorCode::kBadRequest, "a communicator joins its group once");
   return act("join the group", limit, [this]() -> Result<void> {
-    auto joined = device_->driver().join(place_.id, place_.rank, place_.ranks);
+    auto joined = device_->driver().join(membership_.id, membership_.rank, membership_.ranks);
     if (!joined) return failure(joined.error());
     group_ = std::move(*joined);
     return {};
@@ -66,7 +66,7 @@ Result<void> Communicator::act(const char* what, std::chrono::milliseconds limit
     end();
     return failure(ErrorCode::kCancelled, "the group was stopped");
   }
-  attendance_.arrive(place_.rank, step_);
+  attendance_.arrive(membership_.rank, step_);
   auto done = device_->thread().run([&]() -> Result<void> { return begin(); });
   if (done) done = until_done(what, limit);
   if (done) return done;
@@ -78,7 +78,7 @@ Result<void> Communicator::act(const char* what, std::chrono::milliseconds limit
 Error Communicator::with_absentees(Error error) {
   const std::vector<Rank> missing = attendance_.missing(step_).value_or(std::vector<Rank>{});
   if (missing.empty() || (error.code != ErrorCode::kTimeout && error.code != ErrorCode::kLost)) return error;
-  if (error.code == ErrorCode::kLost) error.text += "; " + absence(missing, place_.ranks);
+  if (error.code == ErrorCode::kLost) error.text += "; " + absence(missing, membership_.ranks);
   error.context["missing"] = rank_words(missing);
   return error;
 }
@@ -98,7 +98,7 @@ Error Communicator::late(const char* what, std::chrono::milliseconds limit) {
   const auto missing = attendance_.missing(step_);
   const std::string who = !missing           ? "not all ranks came to "
                           : missing->empty() ? "all ranks came, but could not "
-                                             : absence(*missing, place_.ranks) + " to ";
+                                             : absence(*missing, membership_.ranks) + " to ";
   return {ErrorCode::kTimeout,
           who + what + " within " + std::to_string(limit.count()) + " ms",
           "Look why that worker is late, then make a new gang.",

@@ -20,7 +20,6 @@ namespace pounce::device {
 // Which ranks have come to which step of a group's work. No library for groups of GPUs tells which rank it waits for,
 // so each rank reports to one that hears all of them: the client of a gang. Thread: any; a call may wait for the
 // network.
-
 class Attendance {
  public:
   Attendance() = default;
@@ -34,14 +33,14 @@ class Attendance {
 
 class Communicator {
  public:
-  struct Place {
+  struct Membership {
     GroupId id;
     Rank rank;
     std::uint32_t ranks = 0;
   };
 
-  Communicator(std::shared_ptr<Device> device, Place place, Attendance& attendance)
-      : device_(std::move(device)), place_(place), attendance_(attendance) {}
+  Communicator(std::shared_ptr<Device> device, Membership membership, Attendance& attendance)
+      : device_(std::move(device)), membership_(membership), attendance_(attendance) {}
   ~Communicator();  // returns at once, whatever the others do
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -62,7 +61,7 @@ class Communicator {
   void end();
 
   std::shared_ptr<Device> device_;
-  const Place place_;
+  const Membership membership_;
   Attendance& attendance_;
   std::uint64_t step_ = 0;
   std::unique_ptr<Group> group_;  // used and destroyed on the device's thread

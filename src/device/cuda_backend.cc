@@ -13,7 +13,6 @@
 namespace pounce::device {
 
 // A GPU through the CUDA runtime. Thread: the device's.
-
 class CudaDriver final : public Driver {
  public:
   // Lets a rank join. The first one loads NCCL.

@@ -25,7 +25,6 @@ namespace pounce::device {
 
 // The thread that makes all calls of one device, in the order in which they were posted: a driver's "current device"
 // belongs to a thread, and so does a communicator. No call on it waits for another rank. Thread: any.
-
 class DeviceThread {
  public:
   DeviceThread();
@@ -60,7 +59,6 @@ class DeviceThread {
 
 // How much of a device's memory each holder has, and how much it was at most; the text of an "out of memory" comes from
 // here. Pure.
-
 struct MemoryUse {  // pounce's share of a device
   std::uint64_t bytes = 0, most_bytes = 0;
   std::map<std::string, std::uint64_t> holders;  // by purpose
@@ -84,7 +82,6 @@ Error out_of_device_memory(std::uint64_t wanted_bytes, const MemoryUse& use, std
 // long as many copies do, and handed out in chunks. A chunk may come back while a copy still uses it: its next user
 // waits for that copy. Chunks are taken in the order in which they came back, so the copy waited for is the oldest.
 // Thread: any but the device's.
-
 struct StagingChunk {
   std::span<std::byte> bytes;
   Mark last{};  // the last copy that used it
@@ -124,7 +121,6 @@ class StagingPool {
 };
 
 // Memory of a device, given back with its last use. Thread: any but the device's.
-
 class Device;
 
 class Buffer {

@@ -16,7 +16,6 @@
 namespace pounce::device {
 
 // A device by the word that people write: "cuda", "cuda:1", "host". Pure.
-
 struct DeviceName {
   enum class Kind : std::uint8_t { kHost, kCuda };
 

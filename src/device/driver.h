@@ -17,7 +17,6 @@
 namespace pounce::device {
 
 // Values. Thread: any.
-
 struct MemoryRoom {  // of the whole device, with all processes
   std::uint64_t free_bytes = 0, total_bytes = 0;
 };
@@ -92,7 +91,6 @@ class Backend {
 
 // Devices made of this machine's memory: where there is no GPU, the same calls have the same results. A copy is done
 // when it has begun. The ranks of a group are on one machine. Thread: any.
-
 struct HostSize {
   std::uint32_t devices = 1;
   std::uint64_t memory_bytes = 0;  // per device; 0: the machine's

@@ -195,7 +195,7 @@ std::deque<TaskUse> GpuMeter::tasks() const {
   return shared_->tasks;
 }
 
-int GpuMeter::news_fd() const { return shared_->news.get(); }
+int GpuMeter::event_fd() const { return shared_->news.get(); }
 
 void GpuMeter::hear() {
   eventfd_t count = 0;

@@ -17,7 +17,6 @@
 namespace pounce::device {
 
 // Whether bytes can go from a file to a GPU past the host's memory (GPUDirect Storage). Thread: any.
-
 enum class GpuDirectStorage : std::uint8_t {
   kYes,     // the kernel's module is loaded
   kCompat,  // cuFile is there without it: it copies through the host
@@ -64,7 +63,7 @@ class GpuMeter {
   std::deque<TaskUse> tasks() const;  // tasks that a look has seen, oldest first
 
   // Readable when there is something new; hear() clears that.
-  int news_fd() const;
+  int event_fd() const;
   void hear();
   std::optional<std::vector<DeviceFacts>> facts() const;  // nullopt: not known yet, or never
   GpuDirectStorage storage() const;                       // known with the facts

@@ -15,7 +15,6 @@ namespace pounce::device {
 
 // What the ranks have in common, in memory that all of them map: how far each of them is, and a piece of what is sent.
 // For host_group.cc and its tests only.
-
 class HostMeeting {
  public:
   static constexpr std::size_t kPieceBytes = 1 << 20;

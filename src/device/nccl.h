@@ -72,7 +72,6 @@ class LateNccl {
 
 // One rank of a NCCL communicator that does not block: each call begins something, and NCCL tells how far it is.
 // Thread: the device's.
-
 class NcclGroup final : public Group {
  public:
   static Result<std::unique_ptr<Group>> join(std::shared_ptr<const CudaRuntime> cuda, std::shared_ptr<const Nccl> nccl,

@@ -218,7 +218,6 @@ DeviceFacts Nvml::facts_of(Device device) const {
 }
 
 // The driver keeps its reports (Xid, ECC) for those that registered beforehand, until they are fetched.
-
 struct Nvml::Reports {
   explicit Reports(std::shared_ptr<const Calls> calls) : calls(std::move(calls)) {
     if (!nvml::ask(this->calls->event_set_create, &set)) set = nullptr;

@@ -22,7 +22,6 @@ namespace pounce::device {
 // Bytes into a device's memory as they come: received into pinned memory, or copied there, and sent on to the device
 // while the next ones come. The receiver is held up only while all chunks are on their way. Thread: one at a time, not
 // the device's.
-
 class Upload {
  public:
   explicit Upload(const Buffer& to) : to_(to) {}  // `to` outlives this
@@ -54,7 +53,6 @@ class Upload {
 
 // A device's memory piece by piece: while one piece is read the next is on its way. Thread: one at a time, not the
 // device's.
-
 class Download {
  public:
   explicit Download(const Buffer& from) : from_(from) {}  // `from` outlives this
@@ -80,7 +78,6 @@ class Download {
 
 // Buffers on their way to a device: their pieces come in any order, from several threads. Nothing of the device is
 // taken before the first of them. Thread: any but the device's.
-
 struct Placed {
   explicit Placed(DeviceName name) : device(name) {}
   DeviceName device;

@@ -13,7 +13,6 @@
 namespace pounce::identity {
 
 // Fresh CURVE key pairs, made by libsodium in memory only (never zmq_curve_keypair: gotchas Z7).
-
 KeyPair make_key_pair();
 
 // BLAKE2b over a list of texts, each bound with its length, so that no two lists give the same bytes.
@@ -26,7 +25,6 @@ std::array<std::uint8_t, 32> digest_of(const std::vector<std::string>& parts);
 //   peer      nothing: on ipc:// the kernel tells the uid (ZAP address), checked by the handshake endpoint
 // No credential is ever made without payload and uid restriction. munge calls block on a Unix socket (at most
 // 3 attempts): never call them on an event loop.
-
 struct Claim {
   PublicKey audience;   // the daemon's key
   PublicKey own;        // the key of the connection that says hello
@@ -60,7 +58,6 @@ std::string key_seal(std::string_view statement, const SecretKey& key);
 bool is_key_seal(std::string_view statement, std::string_view seal, const SecretKey& key);
 
 // The bytes that a proof binds: magic, audience, own key, role, subject; each variable part with its length.
-
 std::string claim_bytes(const Claim& claim);
 
 // The bytes that a seal covers: a magic of its own, so that a seal is never accepted as a proof, and a digest of the
@@ -68,7 +65,6 @@ std::string claim_bytes(const Claim& claim);
 std::string seal_bytes(std::string_view statement);
 
 // Which libsodium and which libmunge are loaded.
-
 std::string library_version();  // "1.0.18", of libsodium
 std::string munge_library();    // its file name, which contains the version: libmunge has no call for it
 

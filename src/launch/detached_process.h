@@ -15,7 +15,6 @@ namespace pounce::launch {
 
 // What /proc tells of processes. A number alone does not name a process, it is used again; number, start and boot do.
 // Thread: any.
-
 std::string boot_id();
 // Clock ticks between boot and the start of `pid`; nullopt when there is none, or only its zombie. Not a time of day:
 // that would move when the clock is set.

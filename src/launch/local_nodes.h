@@ -14,7 +14,6 @@
 namespace pounce::launch {
 
 // What is handed out of each node. Pure.
-
 struct LocalRoom {  // of one node
   std::uint64_t cpus = 0;
   std::uint64_t memory_mib = 0;              // 0: not counted

@@ -16,7 +16,6 @@
 namespace pounce::memory {
 
 // How buffers lie behind each other in one piece of memory. Pure.
-
 inline constexpr std::uint64_t kAlign = 64;  // a cache line, as numpy and torch prefer
 
 constexpr std::uint64_t aligned(std::uint64_t offset) { return (offset + kAlign - 1) / kAlign * kAlign; }
@@ -31,7 +30,6 @@ inline bool lie_within(std::uint64_t room, const std::vector<std::uint64_t>& siz
 }
 
 // Unused blocks kept for the next use: writing fresh pages costs several times as much (docs/gotchas.md L1).
-
 class BlockPool {
  public:
   using Fits = std::function<Result<void>(std::uint64_t size)>;  // whether so much more may be allocated
@@ -68,7 +66,6 @@ class BlockPool {
 
 // Several pieces of memory copied behind each other into one block, some at a time so that the copying thread stays
 // responsive. Thread: any, one at a time.
-
 class Packing {
  public:
   // kOutOfMemory: there is no room for them. The sum of the pieces must be at least 1 byte.

@@ -14,7 +14,6 @@ namespace pounce::memory {
 
 // Whether what is announced fits into the memory that this job may use, checked before any of it comes: to a control
 // group that has no more the kernel refuses nothing, it ends a process of it (docs/gotchas.md L10). Values.
-
 struct Room {  // of the control group with the least room
   std::uint64_t limit = 0;
   std::uint64_t left = 0;  // includes the cache of files, which the kernel takes back

@@ -24,7 +24,6 @@ bool in_parts(std::size_t size, const std::function<bool(std::size_t begin, std:
 // A block is written through its descriptor and never mapped for writing while it is filled: the kernel then says when
 // there is no memory, where a mapping would end the process, and fresh pages cost half (docs/gotchas.md L1). Thread:
 // any; the bytes belong to one writer until they are whole.
-
 class MemoryBlock {
  public:
   static Result<std::unique_ptr<MemoryBlock>> make(std::size_t capacity);
@@ -57,7 +56,6 @@ class MemoryBlock {
 
 // A block mapped into this process. A private view is one use by one task: writable, copy-on-write, isolated from every
 // other use, without a copy. A shared view is the block itself: of the one process that has it.
-
 enum class Sharing : std::uint8_t { kPrivate, kShared };
 
 class View {

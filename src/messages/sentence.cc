@@ -95,7 +95,7 @@ std::string sentence(const Cause& cause) {
       return "Released by " + cause.word + ".";
     case CauseCode::kCancelled:
       return "Cancelled by " + cause.word + ".";
-    case CauseCode::kSomebodyWaits:
+    case CauseCode::kOtherJobWaits:
       return "Given back: somebody waited for it.";
     case CauseCode::kOtherResources:
       return "Given back: the request asks for other resources now.";

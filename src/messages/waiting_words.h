@@ -11,7 +11,6 @@
 namespace pounce::messages {
 
 // "1 job", "2 jobs".
-
 inline std::string counted(std::uint64_t count, const std::string& one) {
   std::string words = std::to_string(count);
   words.append(" ").append(one);

@@ -45,7 +45,6 @@ struct Eta {
 constexpr auto words(Eta::From) { return words_of<Eta::From>({"nothing", "queue", "plan"}, Eta::From::kNothing); }
 
 // What a user who waits could ask for instead, as the cluster is now.
-
 struct Choice {
   std::string kind;       // "wait", "gpu", "cpu", "class", "cancel"
   std::string option;     // for --or: "a100_3g.20gb", "cpu", "class=lion", "cancel"; empty for "wait"
@@ -72,7 +71,6 @@ namespace pounce::model {
 
 // What was said of when a lease starts, and when it did: a line of the state folder's waits.jsonl, which `pouncectl
 // eta-score` reads.
-
 struct StartStatement {
   std::string lease, class_name;
   std::int64_t stated_s = 0;
@@ -216,7 +214,6 @@ inline JobView gone_job(const JobIdentity& job) {
 namespace pounce::model {
 
 // What the batch system says of a job that waits, as every message and document tells it.
-
 struct QueueWait {
   std::string slurm_reason;
   std::int32_t ahead = -1;

@@ -12,7 +12,6 @@
 namespace pounce {
 
 // What a client wants of one kind: so many tasks with equal resources.
-
 struct Request {
   RequestId id;
   Resources resources;
@@ -49,7 +48,6 @@ namespace pounce::model {
 
 // What a worker measures of one run of a task, on its way from the interpreter to timings(). A new figure is a member
 // and a line of the table; the worker fills it in, the client shows it.
-
 struct RunFigures {
   std::int64_t run_start_ns = 0, run_end_ns = 0;
   std::uint64_t peak_memory = 0;

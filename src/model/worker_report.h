@@ -27,7 +27,6 @@ namespace pounce::model {
 
 // What a lease's job has done since it began: told by its workers' beats, by the status document and by the line that
 // stays of it.
-
 struct JobFigures {
   std::int64_t busy_ms = 0, idle_ms = 0, cpu_ms = 0;
   std::uint64_t memory_peak_mib = 0;

@@ -18,7 +18,6 @@
 namespace pounce::parked {
 
 // What the folder of saved states and a state in it may hold, by name. Thread: any.
-
 bool is_id(std::string_view name);                                      // a state's id: 16 hex digits
 std::optional<std::uint64_t> epoch_of_manifest(std::string_view name);  // manifest-<epoch>.json
 bool is_owner(std::string_view name);                                   // owner-<epoch>
@@ -35,7 +34,6 @@ Result<UniqueFd> open_own_folder(int at, const std::string& name);
 Result<UniqueFd> open_own_file(int at, const std::string& name);
 
 // One saved state on the disk: a folder of this user's, open. What is in it is opened relative to it.
-
 inline constexpr char kAbout[] = "about.json";
 
 class SavedState {

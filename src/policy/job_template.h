@@ -13,7 +13,6 @@
 namespace pounce::policy {
 
 // The lines of a policy that become commands: the workers' interpreter, and what runs it.
-
 struct Who {
   std::string home, user;
 };

@@ -18,7 +18,6 @@
 namespace pounce::policy {
 
 // Where a request has room in a cluster, now or ever.
-
 using Nodes = std::vector<const NodeUse*>;
 
 // The partition's nodes (empty: Slurm's default partition) without those that the request excludes.
@@ -44,7 +43,6 @@ void tell_what_fits(Error& error, const Resources& resources, const Nodes& nodes
 std::vector<std::string> gpu_types_of(const Nodes& nodes);
 
 // The GPUs that our own jobs wait for: free ones are theirs first, so the next request is told of what remains.
-
 using GpuCounts = std::map<std::string, std::uint64_t>;  // by type; jobs that name no type are not counted
 
 // `jobs`: this user's jobs in Slurm. `chosen`: the decisions for waiting leases; for a lease with a job in `jobs`,
@@ -52,7 +50,6 @@ using GpuCounts = std::map<std::string, std::uint64_t>;  // by type; jobs that n
 GpuCounts awaited_gpus(const std::vector<JobView>& jobs, const std::map<LeaseId, Resources>& chosen);
 
 // One GPU type of those that would do.
-
 struct GpuChoice {
   std::string type;  // empty: any, or no GPU
   std::string why;   // empty: there was no choice

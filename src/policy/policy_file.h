@@ -14,7 +14,6 @@
 namespace pounce::policy {
 
 // What is wrong with a policy, as an error.
-
 inline tl::unexpected<Error> bad(std::string text) { return failure(ErrorCode::kBadRequest, std::move(text)); }
 
 // The names in a policy that must exist: classes in preempts and fallbacks, options of sbatch, placeholders.

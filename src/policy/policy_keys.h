@@ -17,7 +17,6 @@
 namespace pounce::policy {
 
 // Times, memory and ports as a policy file writes them.
-
 std::optional<std::chrono::seconds> duration_from(std::string_view text);  // "90s", "7d", "1-12:00:00"
 std::optional<std::chrono::minutes> minutes_from(std::string_view text);   // whole minutes only; also "90"
 std::string duration_text(std::chrono::seconds time);                      // in its largest whole unit
@@ -29,7 +28,6 @@ std::optional<std::pair<std::uint16_t, std::uint16_t>> ports_from(std::string_vi
 
 // Every key that a policy file may have: the one table that the parser, docs/policy.md and docs/policy.schema.json are
 // held to. A path's "*" is a name that the site chooses.
-
 enum class Form {
   kObject,    // its keys have their own rows
   kDuration,  // "30min"

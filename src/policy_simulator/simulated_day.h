@@ -14,7 +14,6 @@
 namespace pounce::policy_simulator {
 
 // The site: its nodes, its classes with their limits, how many people there are. Values only.
-
 struct ClassRule {
   std::string name;
   std::chrono::minutes walltime{24 * 60};

@@ -19,7 +19,6 @@ inline constexpr std::size_t kFramesPerMessage = 1024;            // header + pa
 
 // What docs/protocol.md says of a message beside its fields. K kernel (client), D pounced, S supervisor, I
 // interpreter, P pouncectl.
-
 struct About {
   std::string_view way;      // "K → D"
   std::string_view payload;  // frames after the header; empty: none

@@ -78,7 +78,6 @@ bool in_order(Do&& do_it) {
 }  // namespace plain
 
 // A text that needs escapes is declined: each step answers whether it could be written.
-
 class PlainWriter {
  public:
   PlainWriter() { text_.reserve(448); }

@@ -16,7 +16,6 @@ namespace pounce::protocol {
 
 // What pounced publishes about itself (docs/internals.md, "Names and places"), for clients and supervisors that
 // look for it after a restart. Everything in it is public.
-
 struct EndpointFile {
   int v = 1;
   std::string instance, cluster;
@@ -58,7 +57,6 @@ Result<EndpointFile> decode_endpoint_file(std::string_view text);
 
 // What pounced remembers of a detached task: `record` in the task's folder, 0600, written by rename. It holds what is
 // needed to have the task run, and what became of it; never what it computes with.
-
 struct DetachedRecord {
   int v = 1;
   std::string instance;

@@ -22,7 +22,6 @@ namespace pounce::slurm {
 // with a link `libslurm` to the library that it was built for and, where there is one, `libslurmfull.so` to the one
 // that is preloaded. A home may be shared by clusters of different Slurms: a folder whose library is not here is not
 // for this machine.
-
 inline constexpr char kHelperName[] = "pounce-slurm", kLibraryLink[] = "libslurm",
                       kFullLibraryLink[] = "libslurmfull.so";
 

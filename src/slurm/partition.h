@@ -11,7 +11,6 @@
 namespace pounce::slurm {
 
 // The sentence names the partition where it is the partition that refuses: Slurm's own words do not say so.
-
 struct PartitionRules {
   std::string name;
   std::vector<std::string> qos{}, not_qos{}, accounts{}, not_accounts{}, groups{};  // empty: no such rule
@@ -31,7 +30,6 @@ std::optional<Error> partition_refusal(Refused about, const std::vector<Partitio
                                        const PartitionRequest& request);
 
 // A job's place in its line: Slurm does not store it.
-
 struct InLine {
   std::uint32_t job = 0, priority = 0;  // 0: held, it competes with no job
   std::string partitions;               // "gpu" or "gpu,cpu"

@@ -26,7 +26,6 @@ struct Done {  // the answer of a mutation that returns nothing else
 
 // kMutation: the question changes something, so without an answer its outcome is unknown. kAdmin: only `pounce-slurm
 // --admin` answers it, and answers nothing else.
-
 struct AskVersion {  // the loaded libslurm: "libslurm.so.38 (22.05.8)"
   using Answer = std::string;
   static constexpr char kName[] = "version";

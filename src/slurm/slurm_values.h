@@ -12,7 +12,6 @@ namespace pounce::slurm {
 
 // A total function over the numbers of slurm.h's enum job_states, stable in all majors from 22.05 to 26.05; this
 // module does not include slurm.h, so tests/unit/slurm compares them with the installed one.
-
 struct MappedState {
   JobState state = JobState::kUnknown;
   JobEnd end = JobEnd::kNone;

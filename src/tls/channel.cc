@@ -15,7 +15,6 @@
 namespace pounce::tls {
 
 // Declared in stream.h; here because stream.cc is left out where the build found no OpenSSL.
-
 Credential make_credential() {
   Credential made{random_id<PeerId>(), {}};
   auto& bytes = made.key.bytes();

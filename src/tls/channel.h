@@ -32,7 +32,6 @@ struct Options {
 // In an event loop: poll fd() for reading, and for writing while wants_write(); do not sleep while ready() nor beyond
 // next_deadline(). When something is there: flush(), receive() until it has nothing, link_event(), send() what there
 // is, check(). Thread: the one that owns the loop or leader token.
-
 using transport::Link;
 using transport::Sent;
 
@@ -48,7 +47,7 @@ class Channel {
   Channel(std::unique_ptr<Stream> stream, const Options& options);
 
   // All frames but the first of each message are decrypted straight into the place that `placer` names.
-  void place_with(Placer placer) { reader_.place_with(std::move(placer)); }
+  void place_with(DestinationOf placer) { reader_.place_with(std::move(placer)); }
   std::optional<Message> receive();
   // kFull: not connected, or Options::high_water_bytes wait. On kYes the channel takes the frames; it releases each
   // one when it is encrypted.

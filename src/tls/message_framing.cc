@@ -94,7 +94,7 @@ Result<void> MessageReader::read_sizes() {
 void MessageReader::begin_frame() {
   while (frames_.size() < sizes_.size()) {
     const std::size_t number = frames_.size(), size = sizes_[number];
-    Place place;
+    Destination place;
     if (number > 0 && size > 0 && placer_) place = placer_(frames_.front().text(), number, size);
     if (size > 0 && place.bytes.size() == size)
       frames_.push_back(Frame::borrow(place.bytes, [keeps = std::move(place.keeps)] {}));

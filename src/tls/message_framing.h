@@ -43,7 +43,7 @@ class MessageWriter {
 
 // The memory that a frame goes to. `keeps` holds it until the frame, or a connection that was cut in its middle, is
 // gone.
-struct Place {
+struct Destination {
   std::span<std::byte> bytes;
   std::shared_ptr<void> keeps;
 };
@@ -51,14 +51,14 @@ struct Place {
 // Called once for each frame but the first, when its turn comes; `header` is the first frame. Unless it returns a
 // place of exactly `size` bytes, the frame gets memory of its own. The bytes there are valid only after the whole
 // message has come.
-using Placer = std::function<Place(std::string_view header, std::size_t frame, std::size_t size)>;
+using DestinationOf = std::function<Destination(std::string_view header, std::size_t frame, std::size_t size)>;
 
 class MessageReader {
  public:
   MessageReader(std::size_t max_frames, std::size_t max_frame_bytes)
       : max_frames_(max_frames), max_frame_bytes_(max_frame_bytes) {}
 
-  void place_with(Placer placer) { placer_ = std::move(placer); }
+  void place_with(DestinationOf placer) { placer_ = std::move(placer); }
   std::span<std::byte> wanted();         // where the next bytes of the stream go; never empty
   Result<void> took(std::size_t count);  // `count` bytes were put there; kProtocol, for good: a bound is broken
   std::optional<Message> message();      // each whole message once; call after each took()
@@ -72,7 +72,7 @@ class MessageReader {
   Frame own_frame(std::size_t size);
 
   const std::size_t max_frames_, max_frame_bytes_;
-  Placer placer_;
+  DestinationOf placer_;
   Phase phase_ = Phase::kCount;
   std::size_t filled_ = 0;  // bytes filled of what wanted() returned
   std::vector<std::byte> prefix_ = std::vector<std::byte>(4);

@@ -18,7 +18,6 @@ namespace pounce::tls {
 
 // What two ends of a bulk connection have in common: a random key, and a name for it that may be seen. Made for one
 // session and one attach by the worker, told to the client over CURVE.
-
 using PeerId = HexId<struct PeerTag, 16>;  // random; the TLS identity of the pre-shared key
 
 struct Credential {
@@ -30,7 +29,6 @@ Credential make_credential();  // from the kernel's generator
 
 // Encrypted records are gathered, and go to the socket many at a time: OpenSSL would make a system call for each 16
 // KiB.
-
 class Stream {
  public:
   enum class State { kHandshake, kOpen, kRefused, kLost };
@@ -65,7 +63,6 @@ class Stream {
 };
 
 // Which OpenSSL is loaded. Thread: any.
-
 std::string library_version();  // "3.0.19"; empty if built without it: then bulk data goes over ZeroMQ
 
 }  // namespace pounce::tls

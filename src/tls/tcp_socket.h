@@ -26,7 +26,6 @@ Result<UniqueFd> begin_to_connect(const std::string& endpoint);
 
 // What goes between OpenSSL and one socket. Both ways it is gathered, so that a system call moves many records:
 // OpenSSL itself would make one or two for each 16 KiB. Counted, so that an untrusted peer's bytes are bounded.
-
 class SocketBytes {
  public:
   enum class Result { kDone, kLater, kEnd };

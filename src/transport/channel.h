@@ -42,7 +42,6 @@ class Channel {
 // What to poll of a channel: plain descriptors, since asking ZeroMQ about each socket costs several system calls each
 // time. Of a ZeroMQ socket they tell of changes only, and a send may swallow one: then they are stale until the
 // channel has been pumped.
-
 struct Descriptors {
   Descriptors() = default;
   explicit Descriptors(const Channel* channel) {

@@ -19,7 +19,6 @@ namespace pounce::transport {
 // connection that there is a descriptor for, and a task's descriptors are its own (gotcha Z3): over a bound the oldest
 // are cut. So a crowd of untrusted peers has few of them, and a peer that knows a key still has the time that a
 // handshake takes.
-
 class Newcomers {
  public:
   explicit Newcomers(std::size_t most);

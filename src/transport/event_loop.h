@@ -19,7 +19,6 @@ namespace pounce::transport {
 // woken costs more than the call (docs/performance.md). Only where there is a processor for each end, and never for
 // long: where looking was in vain several times in a row, it sleeps at once until something comes soon after the last
 // again.
-
 class Spin {
  public:
   static constexpr std::chrono::microseconds kLongest{150};  // twice the wake-up time of a virtual machine
@@ -38,7 +37,6 @@ class Spin {
 };
 
 // Polls ZeroMQ sockets and plain descriptors, without ZeroMQ's types.
-
 class PollSet {
  public:
   // kSpins: may poll for some microseconds before it sleeps (event_loop.h).
@@ -60,7 +58,6 @@ class PollSet {
 };
 
 // Callbacks may add and remove watches and timers. No exception may leave a callback. Thread: loop.
-
 class EventLoop {
  public:
   using Callback = std::function<void()>;

@@ -48,7 +48,6 @@ using Message = std::vector<Frame>;
 
 // ZeroMQ encrypts, queues and wakes for each frame by itself: of many short calls that is most of what they cost. The
 // bytes of packed messages are those of docs/protocol.md, "Several in one".
-
 inline constexpr std::size_t kPackedMost = 64;          // messages
 inline constexpr std::size_t kPackedBytes = 64 * 1024;  // of all messages together
 inline constexpr std::size_t kPackedFrames = 16;        // of one message

@@ -25,7 +25,6 @@ namespace pounce::transport {
 // An abstract Unix address made from the worker's public key: a process that was introduced to the worker knows it,
 // and one that shares no network namespace with the worker finds nothing there. The kernel says which user is at the
 // other end. Thread: any.
-
 struct LocalAddress {
   sockaddr_un address{};
   socklen_t size = 0;
@@ -59,7 +58,6 @@ class LocalChannel final : public Channel {
 
 // A peer that is not of our user is closed without a byte. The same sort of messages as from a RouterSocket, but a
 // peer has no key: its first message says which session it is of.
-
 class LocalServer {
  public:
   // Null: this machine has no such addresses.

@@ -166,7 +166,7 @@ void serve(void* router, int listening, tls::Listener& listener, const Setup& se
     while (auto channel = listener.accept()) {
       if (!setup.copies)
         channel->place_with([&](std::string_view header, std::size_t, std::size_t size) {
-          return tls::Place{
+          return tls::Destination{
               std::as_writable_bytes(std::span(into.data() + std::strtoull(header.data(), nullptr, 10), size)),
               nullptr};
         });

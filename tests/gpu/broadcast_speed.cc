@@ -66,7 +66,7 @@ bool has(const Buffer& buffer, const Bytes& bytes) {
   }
 }
 
-Result<Member> member_of(Backend& backend, Communicator::Place place, std::size_t size, Attendance& table) {
+Result<Member> member_of(Backend& backend, Communicator::Membership place, std::size_t size, Attendance& table) {
   auto device = Device::open(backend, Ordinal{place.rank.value});
   if (!device) return failure(device.error());
   auto buffer = (*device)->allocate(size, "device_speed");

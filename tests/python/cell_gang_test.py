@@ -18,9 +18,9 @@ from pounce._engine.options import Options
 from pounce.cell.gang_cells import GangCells
 from pounce.cell.loaded_modules import LoadedModules
 from pounce.cell.options_line import CellLine
-from pounce.cell.place import Place
+from pounce.cell.target import Target
 cells = GangCells(get_ipython(), LoadedModules(get_ipython()))
-two = Place(Options().changed(workers=2))
+two = Target(Options().changed(workers=2))
 def ranks(source, *wanted, brings=()):
     return cells.run(CellLine(two, brings=brings), list(wanted), CellCode(source, 1, brings, get_ipython().colors, "", {}))
 """

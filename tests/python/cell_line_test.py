@@ -14,7 +14,7 @@ from pounce.cell.options_line import parse_cell, parse_verb
 
 
 def test_an_empty_line_asks_for_what_the_class_gives():
-    assert parse_cell("").place.options == Options()
+    assert parse_cell("").target.options == Options()
     assert parse_cell("").sends is None
 
 
@@ -37,7 +37,7 @@ def test_an_empty_line_asks_for_what_the_class_gives():
     ],
 )
 def test_resources(line, options):
-    assert parse_cell(line).place.options == options
+    assert parse_cell(line).target.options == options
 
 
 def test_names_to_send_and_to_bring():
@@ -49,21 +49,21 @@ def test_names_to_send_and_to_bring():
 def test_a_cell_in_the_background_may_have_a_name():
     line = parse_cell("--gpu 1 --bg --name training")
 
-    assert (line.background, line.name, line.place.options.resources.gpus) == (True, "training", 1)
+    assert (line.background, line.name, line.target.options.resources.gpus) == (True, "training", 1)
 
 
 def test_a_try_leaves_the_gpu_and_keeps_the_rest():
     line = parse_cell("--gpu a100:2 --mem 8GB --time 5min --try")
 
-    assert line.trial and line.place.options == resources(memory_mib=8192, time_min=5)
+    assert line.trial and line.target.options == resources(memory_mib=8192, time_min=5)
 
 
 def test_a_try_keeps_the_class_that_is_named():
-    assert parse_cell("--class long --try").place.options == resources(class_="long")
+    assert parse_cell("--class long --try").target.options == resources(class_="long")
 
 
 def test_a_try_asks_nothing_of_a_gpu():
-    options = parse_cell("--gpu-type a100 --gpu-mem 20GB --cuda 12 --not-nodes g1 --try").place.options
+    options = parse_cell("--gpu-type a100 --gpu-mem 20GB --cuda 12 --not-nodes g1 --try").target.options
 
     assert options == resources(not_nodes="g1")
 
@@ -71,8 +71,8 @@ def test_a_try_asks_nothing_of_a_gpu():
 def test_another_environment_is_another_place():
     line, again = parse_cell("--env ~/torch"), parse_cell("--env ~/torch/ --in a")
 
-    assert line.place == again.place != parse_cell("").place
-    assert line.place.env == os.path.expanduser("~/torch")
+    assert line.target == again.target != parse_cell("").target
+    assert line.target.env == os.path.expanduser("~/torch")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_wrong_line_says_what_would_be_right(line, hint):
 def test_a_verb_with_names_and_the_options_of_its_worker():
     verb, line, names = parse_verb("pull a,b c --gpu 1")
 
-    assert (verb, line.place.options, names) == ("pull", resources(gpus=1), ("a", "b", "c"))
+    assert (verb, line.target.options, names) == ("pull", resources(gpus=1), ("a", "b", "c"))
 
 
 def test_a_wrong_verb_says_which_is_nearest():

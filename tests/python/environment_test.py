@@ -36,7 +36,7 @@ def test_what_a_child_of_the_worker_prints_shows_at_once(home):
             def printed(self, is_error, data):
                 if b"from a child" in data: open("seen", "w").close()
         with pounce.Client() as client:
-            with client._session.news_wait():
+            with client._session.events_held_back():
                 future = client.submit(parent)
                 client._session.show_at(future._task, Shown())
             report(code=future.result(60))

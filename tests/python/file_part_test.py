@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pounce._common import file_buffers, serialize
 from pounce._common.file_buffers import InFiles
-from pounce._common.file_part import Place, is_there
+from pounce._common.file_part import FileIdentity, is_there
 from pounce._common.file_regions import file_parts
 from pounce.errors import FileNotHere
 
@@ -212,7 +212,7 @@ def test_a_file_that_is_open_for_writing_may_have_changed_but_not_be_another(fil
         file_buffers.value_of(data, parts)
 
 
-HERE = Place(inode=10, device=5, filesystem="nfs4", machine="a")
+HERE = FileIdentity(inode=10, device=5, filesystem="nfs4", machine="a")
 
 
 @pytest.mark.parametrize("there, same", [

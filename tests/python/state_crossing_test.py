@@ -6,7 +6,7 @@ import os
 
 import pytest
 from pounce._common.cell_protocol import SavedOffer
-from pounce._worker.cell import relay_calls
+from pounce._worker.cell import transfer_calls
 from pounce._worker.state import crossing
 from pounce._worker.state.folder import Folder
 from pounce._worker.state.key import key_of, made_key
@@ -37,7 +37,7 @@ class Node:
         self.cut -= 1
         if self.cut < 0:
             raise ConnectionError
-        return {relay_calls.offered: self._offered, relay_calls.parts: self._parts, relay_calls.brought: self._brought}[call](*args)
+        return {transfer_calls.offered: self._offered, transfer_calls.parts: self._parts, transfer_calls.brought: self._brought}[call](*args)
 
     def _offered(self, last):
         state = crossing.state_in(self.folder, self.key)

@@ -29,9 +29,9 @@ def minutes(**options) -> int:
 
 ENTRANCES = {
     "client.options(time=)": lambda text: minutes(time=text),
-    "%%pounce --time": lambda text: parse_cell(f"--time '{text}'").place.options.resources.time_min,
-    "%%pounce --time=": lambda text: parse_cell(f"'--time={text}'").place.options.resources.time_min,
-    "%pounce hold --time": lambda text: parse_hold(f"hold --time '{text}'").place.options.resources.time_min,
+    "%%pounce --time": lambda text: parse_cell(f"--time '{text}'").target.options.resources.time_min,
+    "%%pounce --time=": lambda text: parse_cell(f"'--time={text}'").target.options.resources.time_min,
+    "%pounce hold --time": lambda text: parse_hold(f"hold --time '{text}'").target.options.resources.time_min,
     "%pounce batch --time": lambda text: parse(["fit.ipynb", "--time", text]).options.resources.time_min,
     "a hold of a batch run's notebook": lambda text: with_lines(parse(["fit.ipynb"]), [], [f"hold --time '{text}'"]).options.resources.time_min,
     "a batch script": lambda text: written(job_lines(Options().changed(time=text), Placement())),

@@ -57,7 +57,7 @@ def test_a_cell_says_it_with_or_once_for_each():
     asked = parse_cell("--gpu 1 --or a100_3g.20gb --or=cpu@5min --bg")
 
     assert asked.instead == parsed("a100_3g.20gb, cpu@5min") and asked.background
-    assert asked.place == parse_cell("--gpu 1").place  # the same worker as without
+    assert asked.target == parse_cell("--gpu 1").target  # the same worker as without
 
 
 def test_a_step_without_a_time_is_due_when_slurm_has_looked_and_found_no_room(clock):

@@ -82,7 +82,7 @@ void Client::carry_out(const task::Action& action) {
   std::visit([this](const auto& one) { on(one); }, action);
 }
 
-DataLink* Client::link_at(const task::Place& place) {
+DataLink* Client::link_at(const task::WorkerRef& place) {
   const auto found = links_.find(place);
   return found == links_.end() ? nullptr : found->second.get();
 }
@@ -150,12 +150,13 @@ void Client::on(const task::SendDemand& order) {
 
 // ---- workers -------------------------------------------------------------------------------------------------------
 
-void Client::link_lost(const task::Place& place, Epoch epoch) {
+void Client::link_lost(const task::WorkerRef& place, Epoch epoch) {
   happened(task::WorkerUnreachable{place, epoch});
   release_held();
 }
 
-void Client::outcome(const task::Place& place, Epoch epoch, const TaskId& task, const Outcome& outcome, bool whole) {
+void Client::outcome(const task::WorkerRef& place, Epoch epoch, const TaskId& task, const Outcome& outcome,
+                     bool whole) {
   if (!alive_) return;
   if (!whole) {
     if (bug_ == Bug::kAckedTooEarly) on(task::Acknowledge{place, task});
@@ -176,7 +177,7 @@ void Client::outcome(const task::Place& place, Epoch epoch, const TaskId& task, 
   arriving_link_ = nullptr;
 }
 
-void Client::answered(const task::Place& place, Epoch epoch, const TaskId& task, RemoteTaskState state) {
+void Client::answered(const task::WorkerRef& place, Epoch epoch, const TaskId& task, RemoteTaskState state) {
   const bool unknown = state == RemoteTaskState::kUnknown || state == RemoteTaskState::kEnding;
   if (unknown && bug_ == Bug::kUnknownIgnored) return;
   answering_ = true;
@@ -212,7 +213,7 @@ void Client::daemon_lost(const Wire& wire) {
 }
 
 void Client::granted(const lease::GrantWorker& grant, InterpreterNumber interpreter) {
-  const task::Place place{grant.lease, grant.worker};
+  const task::WorkerRef place{grant.lease, grant.worker};
   world_.note(" client ", number(), " is granted ", Short{grant.lease}, ".", grant.worker.value, "@",
               grant.epoch.value);
   grants_[place] = {grant.epoch, interpreter};
@@ -223,7 +224,7 @@ void Client::granted(const lease::GrantWorker& grant, InterpreterNumber interpre
 void Client::worker_down(const lease::TellWorkerDown& down) {
   world_.note(" client ", number(), " is told: ", Short{down.lease}, ".", down.worker.value, "@", down.epoch.value,
               " died");
-  const task::Place place{down.lease, down.worker};
+  const task::WorkerRef place{down.lease, down.worker};
   hold_back(task::WorkerDied{place, down.epoch, down.error, started_tasks(down.error), dead_key(down.error)},
             down.lease);
 }

@@ -29,9 +29,9 @@ class Client {
 
   // What comes on its data connections.
   void happened(const task::Event& event);
-  void link_lost(const task::Place& place, Epoch epoch);
-  void outcome(const task::Place& place, Epoch epoch, const TaskId& task, const Outcome& outcome, bool whole);
-  void answered(const task::Place& place, Epoch epoch, const TaskId& task, RemoteTaskState state);
+  void link_lost(const task::WorkerRef& place, Epoch epoch);
+  void outcome(const task::WorkerRef& place, Epoch epoch, const TaskId& task, const Outcome& outcome, bool whole);
+  void answered(const task::WorkerRef& place, Epoch epoch, const TaskId& task, RemoteTaskState state);
 
   const SessionId& id() const { return id_; }
   int number() const { return id_.bytes().back(); }
@@ -75,7 +75,7 @@ class Client {
   void on(const task::TellReach&) {}
   void on(const task::SendDemand& order);
   void arm();
-  DataLink* link_at(const task::Place& place);
+  DataLink* link_at(const task::WorkerRef& place);
 
   void connect();
   void daemon_lost(const Wire& wire);
@@ -93,8 +93,8 @@ class Client {
   TimePoint stopped_until_{}, armed_ = TimePoint::max();
   Wire daemon_;
   std::uint64_t daemon_life_ = 0;
-  std::map<task::Place, Grant> grants_;
-  std::map<task::Place, std::shared_ptr<DataLink>> links_;
+  std::map<task::WorkerRef, Grant> grants_;
+  std::map<task::WorkerRef, std::shared_ptr<DataLink>> links_;
   std::vector<Held> held_;
   std::vector<TaskId> tasks_;          // that have not ended
   const Outcome* arriving_ = nullptr;  // while the core is told of it

@@ -16,7 +16,7 @@ class Client;
 
 class DataLink : public std::enable_shared_from_this<DataLink> {
  public:
-  DataLink(World& world, Client& client, const task::Place& place, Epoch epoch, InterpreterNumber to)
+  DataLink(World& world, Client& client, const task::WorkerRef& place, Epoch epoch, InterpreterNumber to)
       : world_(world), client_(client), place_(place), epoch_(epoch), to_(to) {}
 
   void open();
@@ -44,7 +44,7 @@ class DataLink : public std::enable_shared_from_this<DataLink> {
 
   World& world_;
   Client& client_;
-  const task::Place place_;
+  const task::WorkerRef place_;
   const Epoch epoch_;
   const InterpreterNumber to_;
   Wire wire_;

@@ -88,11 +88,11 @@ def test_a_walltime_that_ends_between_cells_costs_nothing(make_user):
     assert own(ran[5]) == "[1, 2]\n" and "restored kept" in printed(ran[5])
 
 
-@only_in_long_runs("a minute and a half; the test of a walltime with a shared folder, and tests/python/state_relay_test.py")
+@only_in_long_runs("a minute and a half; the test of a walltime with a shared folder, and tests/python/state_transfer_test.py")
 def test_a_walltime_costs_nothing_either_where_notebook_and_worker_share_no_folder(apart):  # noqa: F811
     alice = apart()
     line = "%%pounce --cpus 1 --time 1min\n"
-    unasked = "from pounce.cell import state_relay\nstate_relay._FIRST_S = 3600"  # what is saved comes when the worker goes, or not at all
+    unasked = "from pounce.cell import state_transfer\nstate_relay._FIRST_S = 3600"  # what is saved comes when the worker goes, or not at all
     own_folders = {name: str(alice.folder / name.lower()) for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
 
     ran = Executed(alice, written(

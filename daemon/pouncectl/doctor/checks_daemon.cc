@@ -18,12 +18,12 @@
 namespace pounce::ctl {
 namespace {
 
-struct Place {
+struct HostAndPort {
   std::string host, port;
 };
 
 // Splits "tcp://10.0.0.1:4711", without the brackets of IPv6; empty for any other endpoint.
-Place place_of(const std::string& endpoint) {
+HostAndPort host_and_port(const std::string& endpoint) {
   if (!endpoint.starts_with("tcp://")) return {};
   const auto colon = endpoint.rfind(':');
   std::string host = endpoint.substr(6, colon - 6);
@@ -32,7 +32,7 @@ Place place_of(const std::string& endpoint) {
 }
 
 // Connects to the address or binds a socket to it. Returns the error, or an empty text.
-std::string try_address(const Place& place, int (*use)(int, const sockaddr*, socklen_t)) {
+std::string try_address(const HostAndPort& place, int (*use)(int, const sockaddr*, socklen_t)) {
   addrinfo hints{}, *list = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   if (const int code = ::getaddrinfo(place.host.c_str(), place.port.c_str(), &hints, &list); code != 0)
@@ -44,7 +44,7 @@ std::string try_address(const Place& place, int (*use)(int, const sockaddr*, soc
 
 bool loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
 
-Finding reached(const Place& place, const Facts& facts) {
+Finding reached(const HostAndPort& place, const Facts& facts) {
   const bool far = fact(facts, "launcher") == "slurm" && !loopback(fact(facts, "controller"));
   if (far && loopback(place.host))
     return wrong("workers are told " + place.host + ", which no other host can reach",
@@ -79,12 +79,12 @@ Finding check_daemon(const Facts& facts) {
                  "kill " + std::to_string(daemon->pid) + ", and read " + daemon->log);
   Facts found;
   for (const std::string& handshake : daemon->handshake)
-    if (!place_of(handshake).host.empty()) found["handshake"] = handshake;
+    if (!host_and_port(handshake).host.empty()) found["handshake"] = handshake;
   return fine(name + ", answers", found);
 }
 
 Finding check_address(const Facts& facts) {
-  if (const Place handshake = place_of(fact(facts, "handshake")); !handshake.host.empty()) {
+  if (const HostAndPort handshake = host_and_port(fact(facts, "handshake")); !handshake.host.empty()) {
     const std::string trouble = try_address(handshake, ::connect);
     if (!trouble.empty())
       return wrong("the daemon's handshake endpoint at " + handshake.host + ":" + handshake.port +
@@ -92,7 +92,7 @@ Finding check_address(const Facts& facts) {
                    "Open the firewall for it, or set advertise_address in the configuration");
     return reached(handshake, facts);
   }
-  const Place own = place_of("tcp://" + address_to_be(facts) + ":0");
+  const HostAndPort own = host_and_port("tcp://" + address_to_be(facts) + ":0");
   if (own.host.empty()) return note("not known while slurmctld does not answer");
   if (const std::string trouble = try_address(own, ::bind); !trouble.empty())
     return wrong("the daemon cannot listen at " + own.host + ": " + trouble,

@@ -17,7 +17,6 @@ namespace pounce::ctl {
 
 // What `pouncectl policy plan` and its relatives say, as a table for people and as a document for programs. Pure.
 // Thread: any.
-
 struct PolicyReport {
   std::string cluster;
   bool has_database = true;

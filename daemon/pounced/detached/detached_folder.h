@@ -15,7 +15,6 @@ namespace pounce::daemon {
 
 // The checkpoints of tasks, written by workers (python/pounce/_worker/checkpoints.py) and never opened here: of a task
 // with a name `<task>.checkpoint`, of any other `<session>-<task>.checkpoint`; `.new` while one is being written.
-
 class CheckpointFolder {
  public:
   explicit CheckpointFolder(std::string path) : path_(std::move(path)) {}
@@ -34,7 +33,6 @@ class CheckpointFolder {
 // `record` (ours), `<task>.call` and `<task>.log` (made by the kernel), `<digest>.outcome` (made by the worker). All of
 // it is 0600 in 0700. The kernel prepares it as `.<task>`; a rename claims the name, so that two pounceds never give
 // one name twice. Nothing here opens a call or an outcome.
-
 struct KeptOutcome {
   std::string digest;
   std::uint64_t size = 0;

@@ -23,7 +23,6 @@ namespace pounce::daemon {
 
 // Tells workers when their job's time ends, as soon as the batch system has told us and whenever it changes: what a
 // task reads as pounce.time_left().
-
 class Walltimes {
  public:
   Walltimes(Peers& peers, const CoreDriver& driver, ControlChannel& control)

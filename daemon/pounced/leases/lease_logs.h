@@ -69,7 +69,6 @@ class UtilisationLog {
 // What was said of when a lease starts, and when it did: one JSON line for each statement, written when the lease
 // starts, into `waits.jsonl` of the state folder (0600), which is begun anew at half a megabyte with the last one kept
 // beside it. For `pouncectl eta-score`.
-
 class WaitLog {
  public:
   explicit WaitLog(std::string path) : path_(std::move(path)) {}
@@ -91,7 +90,6 @@ class WaitLog {
 
 // What a lease's job says of itself in its comment, which Slurm's accounting keeps: for everybody's `pouncectl usage`.
 // Said while the job lives: Slurm takes no more of one that has ended.
-
 class JobNotes {
  public:
   JobNotes(const InstanceId& instance, const UtilisationLog& uses, launch::Launcher& launcher)

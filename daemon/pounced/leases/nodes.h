@@ -14,7 +14,6 @@ namespace pounce::daemon {
 
 // A GPU failed there, or a worker saw others than its lease's. Forgotten with this process: the next one learns it
 // again.
-
 class AvoidedNodes {
  public:
   static constexpr std::size_t kMost = 256;

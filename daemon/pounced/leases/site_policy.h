@@ -29,7 +29,6 @@ Result<ClusterFacts> ask_facts(const Config& config);
 // started again for it. A file that cannot be used leaves what was known before; the trouble is in the log, in the
 // status and in the doctor's report. Its prologue is run by a shell: a file that others than root and this user could
 // have written (base/trusted_path.h) is not used.
-
 inline constexpr char kSitePolicy[] = "/etc/pounce/policy.json";
 
 // The path of the policy file under this configuration; empty: there is none.

@@ -26,7 +26,6 @@ namespace pounce::daemon {
 std::int64_t unix_time_of(TimePoint when);
 
 // What the core knows of a job that waits, as messages and documents tell it.
-
 inline model::QueueWait wait_of(const job::Waiting& waiting, std::int64_t start_estimate_s) {
   return {waiting.sentence, waiting.ahead, start_estimate_s, waiting.limit, waiting.eta};
 }
@@ -38,7 +37,6 @@ inline model::QueueWait wait_of(const job::Waiting& waiting, std::int64_t start_
 protocol::QueueIs queue_rows(const Result<std::vector<JobView>>& views);
 
 // A user's wish to have leases back, as the core's event, and what became of each.
-
 lease::ReleaseAsked release_asked(const LeaseId& lease, const protocol::ReleaseAsk& message);
 protocol::ReleaseIs release_rows(const protocol::ReleaseAsk& message, const lease::LeaseCore& core);
 

@@ -26,7 +26,6 @@ namespace pounce::daemon {
 // peer takes neither its memory nor its last descriptor nor its time.
 
 // So many a second, with a reserve for bursts. Time comes as an argument. Thread: the owner's.
-
 class TokenBucket {
  public:
   TokenBucket(double per_second, double burst) : per_second_(per_second), burst_(burst), level_(burst) {}
@@ -47,7 +46,6 @@ class TokenBucket {
 };
 
 // Pure. Thread: any.
-
 struct ListenerBounds {
   std::size_t connections = 0;           // at a time; others wait in the kernel's queue
   std::size_t newcomers = 0;             // of these, the young ones: they may be untrusted peers
@@ -65,7 +63,6 @@ ListenerBounds control_bounds(std::size_t descriptors);
 
 // One connection from elsewhere and the one that stands for it inside: bytes go both ways as they are, no more than
 // the other side takes, and of a newcomer no more than its allowance. Never blocks.
-
 class ProxiedConnection {
  public:
   // allowance: how many bytes the peer may send until settle().
@@ -107,7 +104,6 @@ class ProxiedConnection {
 
 // Connections, their number, their bytes and their time are counted first; what passes goes on, unread, to a socket in
 // the runtime folder, where libzmq asks for keys as ever. A peer that finds no room waits in the kernel's line.
-
 class BoundedListener {
  public:
   // inside: the path of the socket behind this listener.

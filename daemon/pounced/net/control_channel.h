@@ -46,7 +46,6 @@ class ControlChannel {
 };
 
 // The channel's socket: only keys that the handshake endpoint let in may even connect.
-
 class ControlSocket {
  public:
   static constexpr char kDomain[] = "control";

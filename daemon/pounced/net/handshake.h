@@ -29,7 +29,6 @@ namespace pounce::daemon {
 
 // What the endpoint decides about one HELLO, without a socket: refuse, admit, or have the proof checked first. The
 // order is fixed: count frames, check sizes, then parse, then compare, then prove.
-
 struct Handshake {
   PublicKey peer;                        // the key that CURVE proved
   std::optional<unsigned> uid;           // on ipc: the kernel's word
@@ -66,7 +65,6 @@ class Authenticator {
 
 // Verifies proofs away from the loop: munged answers over a blocking socket. One thread, a bounded queue; when that is
 // full the newest question is turned away (its asker tries again). Answers wake the loop through a descriptor.
-
 class ProofChecker {
  public:
   // Blocking; called on the checker's thread only.
@@ -90,7 +88,6 @@ class ProofChecker {
 
 // It has two sockets: the kernel's word about a peer's user counts at the local one only, since the other's peers come
 // through the BoundedListener.
-
 struct HandshakeEndpointPlan {
   std::string local, remote;                   // ipc endpoints to bind: for this machine, and behind the listener
   std::vector<std::string> control_endpoints;  // as bound: ipc first

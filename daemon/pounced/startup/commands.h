@@ -23,7 +23,6 @@ Result<protocol::EndpointFile> ensure_daemon(const CommandLine& command, bool st
 
 // `pounced where`: what a start here would use, and what stands in its way; nothing is made or started. pouncectl finds
 // logs and faults with it.
-
 struct Whereabouts {
   std::string document;  // one JSON object: what is known, and `error` where a start would fail
   bool fine = false;

@@ -10,7 +10,6 @@
 namespace pounce::daemon {
 
 // The home and the state folder below it. Thread: main, before the loop.
-
 std::string home_folder();  // $HOME, else the password database
 
 // The default folder is below home_folder(), the usual one below the home that the password database names. They
@@ -21,7 +20,6 @@ std::string usual_state_folder();
 // In which folder the state folders of all clusters lie: the configured one; else below the home; else, when nothing
 // can be written there or others can write there, on this machine's own disk. A network file system is fine. Thread:
 // main, before the loop.
-
 struct StateBase {
   std::string path;
   std::string trouble;  // why it is not below the home: a sentence's beginning; empty: it is
@@ -43,7 +41,6 @@ std::string why_not_usable(const std::string& folder);
 
 // The instance's two folders (docs/internals.md): state, in the home, and runtime, for sockets. Both are this user's
 // alone (0700); a folder that another user could have planted is refused.
-
 struct Folders {
   std::string state, runtime;
   bool shared = true;  // the workers' hosts see the state folder too

@@ -40,8 +40,8 @@ std::uint32_t outer_job_from_environment() {
   return job;
 }
 
-Result<Place> place_here(const std::string& cluster, std::uint32_t outer_job) {
-  Place place;
+Result<InstanceScope> scope_here(const std::string& cluster, std::uint32_t outer_job) {
+  InstanceScope place;
   place.cluster = cluster;
   place.machine_id = first_line("/etc/machine-id");  // empty in some containers: boot and namespace tell them apart
   place.boot_id = boot_id();
@@ -53,7 +53,7 @@ Result<Place> place_here(const std::string& cluster, std::uint32_t outer_job) {
   return place;
 }
 
-InstanceId instance_id(const Place& place) {
+InstanceId instance_id(const InstanceScope& place) {
   std::vector<std::string> parts = {"pounce instance 1",
                                     place.cluster,
                                     place.machine_id,
@@ -67,26 +67,26 @@ InstanceId instance_id(const Place& place) {
   return InstanceId(bytes);
 }
 
-bool is_previous_instance(const Place& older, const Place& now) {
-  Place same = older;
+bool is_previous_instance(const InstanceScope& older, const InstanceScope& now) {
+  InstanceScope same = older;
   same.boot_id = now.boot_id;
   return same == now && older.boot_id != now.boot_id;
 }
 
 using nlohmann::json;
 
-Result<void> write_place(const Folders& folders, const Place& place) {
+Result<void> write_scope(const Folders& folders, const InstanceScope& place) {
   const json object = {{"cluster", place.cluster},     {"machine_id", place.machine_id},
                        {"boot_id", place.boot_id},     {"network_namespace", place.network_namespace},
                        {"outer_job", place.outer_job}, {"state_folder", place.state_folder}};
   return replace_file(folders.place(), object.dump() + "\n");
 }
 
-std::optional<Place> read_place(const std::string& path) {
+std::optional<InstanceScope> read_scope(const std::string& path) {
   try {
     const json object = json::parse(read_own_file(path).value_or(""));
-    return Place{object.at("cluster"),           object.at("machine_id"), object.at("boot_id"),
-                 object.at("network_namespace"), object.at("outer_job"),  object.at("state_folder")};
+    return InstanceScope{object.at("cluster"),           object.at("machine_id"), object.at("boot_id"),
+                         object.at("network_namespace"), object.at("outer_job"),  object.at("state_folder")};
   } catch (const json::exception&) {
     return std::nullopt;  // no place file, or not one of this version: nothing that we could take over
   }
@@ -109,14 +109,14 @@ void close_journal(const Folders& folders) {
 
 }  // namespace
 
-std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, const Place& now,
+std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, const InstanceScope& now,
                                                            const std::vector<lease::JournalRecord>& own) {
   std::vector<PreviousInstance> found;
   std::error_code trouble;  // what cannot be read today is looked at again at the next start
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(ours.state).parent_path(), trouble)) {
     const Folders folders{entry.path(), ours.runtime};
-    const auto place = read_place(folders.place());
+    const auto place = read_scope(folders.place());
     if (!place || !is_previous_instance(*place, now)) continue;
     const JournalContent journal = read_journal(folders.journal());
     if (open_records(journal.records).empty()) continue;
@@ -180,7 +180,7 @@ bool has_open_leases(const Folders& folders) {
 FolderFacts facts_of(const fs::path& folder, fs::file_time_type now) {
   const Folders folders{folder, {}};
   FolderFacts facts;
-  facts.place = read_place(folders.place());
+  facts.place = read_scope(folders.place());
   const auto owner = StartLock::holder(folders.lock());
   facts.runs = owner ? runs(*owner) : false;
   facts.open_leases = has_open_leases(folders);
@@ -201,7 +201,7 @@ bool keep_usage(const Folders& gone, const Folders& ours) {
 
 }  // namespace
 
-FolderState state_of(const FolderFacts& facts, const Place& here) {
+FolderState state_of(const FolderFacts& facts, const InstanceScope& here) {
   if (!facts.place || facts.place->cluster != here.cluster || facts.place->state_folder != here.state_folder)
     return FolderState::kUnknown;
   const bool same_boot = facts.place->boot_id == here.boot_id;
@@ -212,7 +212,7 @@ FolderState state_of(const FolderFacts& facts, const Place& here) {
   return facts.quiet < kQuiet ? FolderState::kFresh : FolderState::kGone;
 }
 
-std::map<std::string, FolderState> look_at_others(const Folders& ours, const Place& here) {
+std::map<std::string, FolderState> look_at_others(const Folders& ours, const InstanceScope& here) {
   std::map<std::string, FolderState> found;
   for (const fs::path& folder : others_of(ours))
     if (is_instance(folder.filename()))
@@ -220,7 +220,7 @@ std::map<std::string, FolderState> look_at_others(const Folders& ours, const Pla
   return found;
 }
 
-GoneFolders::GoneFolders(const Folders& ours, Place here)
+GoneFolders::GoneFolders(const Folders& ours, InstanceScope here)
     : ours_(ours), here_(std::move(here)), left_(others_of(ours)) {}
 
 bool GoneFolders::step() {

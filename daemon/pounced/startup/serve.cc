@@ -35,7 +35,6 @@ namespace pounce::daemon {
 
 // TERM and INT as a readable descriptor. By handlers, not by a blocked mask with signalfd: handlers are undone by exec,
 // a mask is inherited by every worker that this process starts. One per process. Thread: main.
-
 class Signals {
  public:
   Signals();  // throws std::runtime_error

@@ -182,7 +182,7 @@ Result<Setup> set_up(const CommandLine& command, const SlurmPlaces& places) {
   const auto cluster = name_cluster(setup);
   if (!cluster) return failure(cluster.error());
   if (!plain_name(*cluster)) return failure(ErrorCode::kSlurmConfig, "the cluster's name is not usable: " + *cluster);
-  auto place = place_here(*cluster, command.outer_job.value_or(outer_job_from_environment()));
+  auto place = scope_here(*cluster, command.outer_job.value_or(outer_job_from_environment()));
   if (!place) return failure(place.error());
   setup.place = std::move(*place);
   if (setup.config.state_folder.empty())

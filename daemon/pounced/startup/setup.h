@@ -15,14 +15,12 @@
 namespace pounce::daemon {
 
 // The sibling programs of this one, where the configuration does not name others. Thread: any.
-
 std::string this_program();
 std::string beside_this_program(const std::string& name);
 
 // What pounced must know of Slurm's configuration before it may speak to Slurm: whether there is one on this machine,
 // the cluster's name and the SlurmUser. Reads the text; libslurm, which can end its process, is pounce-slurm's.
 // Thread: any.
-
 enum class SlurmFound { kNothing, kFile, kConfigless };
 
 struct SlurmSource {
@@ -48,7 +46,6 @@ Result<SlurmConf> read_slurm_conf(const std::string& path);
 
 // The rule of the launcher: without any sign of Slurm, and with nothing configured, the local one (and the user is
 // told); in every other case the requested one, or an error. Never a silent fallback.
-
 struct CommandLine {
   std::string config;                      // --config
   std::string launcher;                    // --launcher
@@ -62,7 +59,7 @@ struct Setup {
   std::string notice;  // for the user; empty: nothing to say
   SlurmSource slurm;
   std::string slurm_user;
-  Place place;
+  InstanceScope place;
   InstanceId instance;
   Folders folders;
   std::optional<protocol::EndpointFile> live;  // of the pounced whose folder was chosen because it lives there

@@ -26,7 +26,6 @@ Result<UniqueFd> spawn_detached(const std::vector<std::string>& command, const s
 
 // The one line by which a starting daemon tells its starter how it went: on a pipe that both sides know by its
 // descriptor's number, closed right after. Nothing else of the starter's is inherited. Thread: main.
-
 class StartReport {
  public:
   static constexpr int kDescriptor = 3;
@@ -46,7 +45,6 @@ class StartReport {
 // Why a start failed, for those who waited for it: the line of StartReport, in a file beside the lock, under the owner
 // record of the process that failed. They are told the same at once, instead of starting one after another into the
 // same trouble. Best effort: where the file cannot be written, the next one tries by itself. Thread: any.
-
 void leave_start_failure(const Folders& folders, const LockOwner& starter, std::string_view report);
 // Returns the report that this starter left; nullopt: none.
 std::optional<std::string> start_failure_of(const Folders& folders, const LockOwner& starter);

@@ -21,7 +21,6 @@
 namespace pounce::daemon {
 
 // CRC-32C (Castagnoli, RFC 3720 §B.4): finds any damage of up to 32 bits in a row in a journal line. Thread: any.
-
 constexpr std::uint32_t crc32c(std::string_view bytes) {
   std::uint32_t crc = 0xFFFFFFFFu;
   for (const char byte : bytes) {

@@ -16,7 +16,6 @@ namespace pounce::daemon {
 
 // One record as one line: {"crc32c":"xxxxxxxx","record":{...}}. The checksum covers the record's bytes as they stand in
 // the line. Thread: any (values).
-
 struct JournalLine {
   // none: another version of pounce wrote the line; a reconciliation finds what it recorded
   std::optional<lease::JournalRecord> record;

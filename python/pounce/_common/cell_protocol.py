@@ -24,7 +24,7 @@ class CellCode:
 
 @dataclass(slots=True)
 class NamespaceRequest:
-    """The saved namespace that a request relies on. NotebookState makes it; the state relay sets `supply`."""
+    """The saved namespace that a request relies on. NotebookState makes it; the state transfer sets `supply`."""
 
     id: str
     folder: str  # the notebook's; a worker that does not see it continues with one of its own
@@ -115,7 +115,7 @@ class CellReply:
     not_held: bool = False  # the request was for a held worker
     holder: str = ""
     turn: int = 0  # the request's
-    relayed: bool = False  # the worker does not see the notebook's folder
+    unshared: bool = False  # the worker does not see the notebook's folder
     lacks: list[str] = field(default_factory=list)  # blobs that the kernel has to send first, or crossing.MANIFEST
     namespace: NamespaceReport = NamespaceReport(ran=False)
     run: CellRun = CellRun()
@@ -126,7 +126,7 @@ class CellReply:
 
 @dataclass(frozen=True, slots=True)
 class SavedOffer:
-    """What a worker has saved in its own folder. Relayed makes it."""
+    """What a worker has saved in its own folder. UnsharedState makes it."""
 
     manifest: bytes = b""  # crossing.unsigned()
     version: str = ""  # for brought(); empty: nothing is saved

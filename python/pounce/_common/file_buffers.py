@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import FileNotHere
-from .file_part import FilePart, Mapping, mapped, opened, place_of
+from .file_part import FilePart, Mapping, identity_of, mapped, opened
 
 # Mappings of this process whose writes other machines read. On a local disk all processes see writes at once, and
 # waiting for the disk would take long.
@@ -48,7 +48,7 @@ def _of_file(part: FilePart) -> memoryview:
         if not part.fits(file):
             raise _not_here(part, "is another file there, or has changed")
         view = mapped(part.path, file, part.offset, part.length, part.mode)
-        if part.mode == "r+" and isinstance(view.obj, Mapping) and place_of(os.fstat(file)).is_on_network:
+        if part.mode == "r+" and isinstance(view.obj, Mapping) and identity_of(os.fstat(file)).is_on_network:
             _written.add(view.obj)
     except OSError as problem:
         raise _not_here(part, f"cannot be mapped there: {problem.strerror}") from None

@@ -15,7 +15,7 @@ _NETWORK = frozenset(("nfs", "nfs4", "lustre", "gpfs", "ceph", "beegfs", "beegfs
                       "virtiofs", "afs", "orangefs", "panfs", "wekafs", "glusterfs", "quobyte", "vastnfs"))
 
 
-class Place(NamedTuple):
+class FileIdentity(NamedTuple):
     """The identity of a file, as one machine sees it."""
 
     inode: int
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     def is_on_network(self) -> bool:
         return self.filesystem in _NETWORK or self.filesystem.startswith("fuse.")
 
-    def is_same_file(self, other: Place) -> bool | None:
+    def is_same_file(self, other: FileIdentity) -> bool | None:
         """None: they are on file systems that cannot be compared."""
         same_device = self.machine == other.machine and self.device == other.device
         if same_device or (self.is_on_network and self.filesystem == other.filesystem):
@@ -43,14 +43,14 @@ class FilePart(NamedTuple):
     size: int  # of the whole file
     mtime_ns: int
     ends: bytes  # digest of the part's first and last bytes
-    place: Place
+    place: FileIdentity
 
     def fits(self, file: int) -> bool:
         """Whether the open file is this part's file with the same content. A file open for writing may have changed."""
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode):
             return False
-        same = self.place.is_same_file(place_of(status))
+        same = self.place.is_same_file(identity_of(status))
         if self.mode == "r+":
             return same is True and status.st_size >= self.offset + self.length
         if same is False or (status.st_size, status.st_mtime_ns) != (self.size, self.mtime_ns):
@@ -68,7 +68,7 @@ def part_of(path: str, offset: int, mode: str, view: Any) -> FilePart | None:
     if not stat.S_ISREG(status.st_mode) or offset + view.nbytes > status.st_size:
         return None
     ends = _core.digest(b"".join(view[first:last] for first, last in _ends(view.nbytes))) if mode != "r+" else b""
-    return FilePart(path, offset, view.nbytes, mode, status.st_size, status.st_mtime_ns, ends, place_of(status))
+    return FilePart(path, offset, view.nbytes, mode, status.st_size, status.st_mtime_ns, ends, identity_of(status))
 
 
 class Mapping(mmap.mmap):
@@ -103,8 +103,8 @@ def opened(path: str, flags: int = os.O_RDONLY) -> int:
     return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
-def place_of(status: os.stat_result) -> Place:
-    return Place(status.st_ino, status.st_dev, _filesystem(status.st_dev), _machine())
+def identity_of(status: os.stat_result) -> FileIdentity:
+    return FileIdentity(status.st_ino, status.st_dev, _filesystem(status.st_dev), _machine())
 
 
 def _ends(length: int) -> list[tuple[int, int]]:

@@ -27,7 +27,7 @@ class Offer(NamedTuple):
     visible: str        # CUDA_VISIBLE_DEVICES at the start of its process: opaque words
 
 
-class Place(NamedTuple):
+class RankSetup(NamedTuple):
     process: str
     rank: Rank
     environment: dict[str, str]

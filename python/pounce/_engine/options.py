@@ -329,5 +329,5 @@ _ENVIRONMENT = ("env", "path", """
 def documentation(indent: str) -> str:
     """The part of a numpydoc section that describes each option."""
     rows = [*((name, keyword.kind, keyword.about) for name, keyword in KEYWORDS.items()), _ENVIRONMENT]
-    texts = (f"{name} : {kind}\n" + textwrap.indent(textwrap.dedent(about).strip(), " " * 4) for name, kind, about in rows)
+    texts = [f"{name} : {kind}\n{textwrap.indent(textwrap.dedent(text).strip(), ' ' * 4)}" for name, kind, text in rows]
     return textwrap.indent("\n".join(texts), indent).strip()

@@ -76,7 +76,7 @@ class Relay:
         hold = own.core.hold(bytes(data), buffers, False)
         payload, objects = serialize.dumps(((Ref(hold.id, hold.nbytes, hold),), {}))[::2]
         outcome = _Outcome(self)
-        with own.news_wait():
+        with own.events_held_back():
             own.submit(outcome, FunctionCache().pickled(run_call), [payload], objects, Options().resources, 0,
                        time.monotonic_ns(), task)
             own.show_at(outcome, _Log(os.path.join(self._folder, f"{task}.log")))

@@ -1,7 +1,7 @@
-"""The Python half of a client: turns the engine's news into futures, output and status lines.
+"""The Python half of a client: turns the engine's events into futures, output and status lines.
 
-A thread that waits in ``Future.result`` pumps the C++ engine and handles its news on the way. Only when no thread waits
-does the notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python.
+A thread that waits in ``Future.result`` pumps the C++ engine and handles its events on the way. Only when no thread
+waits does the notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Follower(Protocol):
 
 
 class Taker(Protocol):
-    """Handles messages of one type. Any thread, between other news: returns at once."""
+    """Handles messages of one type. Any thread, between other events: returns at once."""
 
     def __call__(self, session: Session, task: str, content: dict[str, Any], buffers: list[Any], /) -> None: ...
 
@@ -98,9 +98,9 @@ class Session:
         self._followers: list[Follower] = []  # of tasks that have not ended
         self.under_way: dict[str, Task] = {}  # tasks whose end was not heard
         self.awaiting: set[Task] = set()  # not sent yet: they wait for futures among their arguments
-        self._order = threading.RLock()  # keeps the order of news, whichever thread drained them
+        self._order = threading.RLock()  # keeps the order of events, whichever thread drained them
         self._questions = Questions()
-        self._news: deque[Any] = deque()
+        self._events: deque[Any] = deque()
         self._ended: deque[tuple[Task | None, _core.Ended]] = deque()
         self._outputs: dict[str, Sink] = {}
         self.takers: dict[str, Taker] = {report.KIND: _reported}  # of messages that are not shown, by their type
@@ -223,7 +223,7 @@ class Session:
                 self.end_unsent(task, errors.Cancelled(f"{task.called()} was cancelled{why}"))
             return  # else it is being sent, and `sent` cancels it
         self.core.cancel(task.id, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)), only_if_queued=only_if_queued)
-        self.core.drain(self._news)
+        self.core.drain(self._events)
         self.handle()
 
     def wait(self, task: Task, timeout: float | None, hint: Callable[[_core.LeaseStatus | None], str]) -> None:
@@ -240,7 +240,7 @@ class Session:
                     waited = _core.Waited()
                     last.wait_over(min(_SLICE_S, max(0.0, deadline - now)))
                 else:
-                    waited = self.core.wait(last.id, int(min(look, deadline) * 1e9), self._news)
+                    waited = self.core.wait(last.id, int(min(look, deadline) * 1e9), self._events)
                 self.handle()
                 if waited.raised is not None:
                     raise waited.raised
@@ -255,7 +255,7 @@ class Session:
                     state, lease = self.state(last), self.lease_status(last)
                     look = now + status.update(state, lease, hint(lease), self.pool(last))
                     self._warn(state, lease)
-                if not waited.news and self.state(last) is None:
+                if not waited.events and self.state(last) is None:
                     last.wait_over(0.05)  # another thread is handling its end
         except KeyboardInterrupt:
             if not self.closed:
@@ -281,32 +281,32 @@ class Session:
         if warning:
             output().end(_core.printable(warning))  # an output of its own: a bar would overwrite a line of stderr
 
-    # ---- news ----
+    # ---- events ----
 
     def handle(self) -> None:
-        """Handles all drained news, also what a KeyboardInterrupt left."""
+        """Handles all drained events, also what a KeyboardInterrupt left."""
         with self._order:
-            if not self._news and not self._ended:
+            if not self._events and not self._ended:
                 return
             rows: list[_core.DetachedRow] = []
-            while self._news:
-                news = self._news.popleft()
-                if isinstance(news, _core.Ended):
-                    self._ended.append((self._has_ended(news), news))
-                elif isinstance(news, _core.Printed):
-                    output = self._outputs.get(news.task)
-                    (output.printed if output else _show)(news.to_stderr, news.text)
-                elif isinstance(news, _core.Message):
-                    self._message(news)
-                elif isinstance(news, _core.Told):
-                    _show(True, f"pounce: {news.text}\n".encode())
-                elif isinstance(news, _core.GivenBack):
-                    self.reclaimed.add(news.request, news.context)
-                elif isinstance(news, _core.DetachedList) and not news.question:
-                    rows += news.rows
-                elif isinstance(news, Answer):
-                    self._questions.answered(news)
-                elif isinstance(news, _core.DaemonNeeded):
+            while self._events:
+                event = self._events.popleft()
+                if isinstance(event, _core.Ended):
+                    self._ended.append((self._has_ended(event), event))
+                elif isinstance(event, _core.Printed):
+                    output = self._outputs.get(event.task)
+                    (output.printed if output else _show)(event.to_stderr, event.text)
+                elif isinstance(event, _core.Message):
+                    self._message(event)
+                elif isinstance(event, _core.Told):
+                    _show(True, f"pounce: {event.text}\n".encode())
+                elif isinstance(event, _core.GivenBack):
+                    self.reclaimed.add(event.request, event.context)
+                elif isinstance(event, _core.DetachedList) and not event.question:
+                    rows += event.rows
+                elif isinstance(event, Answer):
+                    self._questions.answered(event)
+                elif isinstance(event, _core.DaemonNeeded):
                     threading.Thread(target=self._start_daemon_again, name="pounce-ensure", daemon=True).start()
         # Outside the lock: callbacks and unpickling run the user's code.
         while self._ended:
@@ -327,20 +327,20 @@ class Session:
             self._outputs.pop(ended.task, None)
         return task
 
-    def _message(self, news: _core.Message) -> None:
-        message = json.loads(news.text)
+    def _message(self, event: _core.Message) -> None:
+        message = json.loads(event.text)
         if message["type"] in self.takers:
-            self.takers[message["type"]](self, news.task, message["content"], news.buffers)
+            self.takers[message["type"]](self, event.task, message["content"], event.buffers)
         elif message["type"] == "input_request":
-            self._prompts.setdefault(news.task, []).append(message["content"])
-        elif news.task in self._outputs:
-            self._outputs[news.task].message(message, news.buffers)
+            self._prompts.setdefault(event.task, []).append(message["content"])
+        elif event.task in self._outputs:
+            self._outputs[event.task].message(message, event.buffers)
         else:
-            display.republish(message, news.buffers)
+            display.republish(message, event.buffers)
 
     @contextlib.contextmanager
-    def news_wait(self) -> Iterator[None]:
-        """Holds the news back, so that all output of a task that is submitted meanwhile goes to its `show_at`."""
+    def events_held_back(self) -> Iterator[None]:
+        """Holds the events back, so that all output of a task that is submitted meanwhile goes to its `show_at`."""
         with self._order:
             yield
 
@@ -350,7 +350,7 @@ class Session:
             self._outputs[task.id] = output
 
     def _answer(self, task: Task) -> None:
-        """Asks the user what the task asks. Not while news are handled: other threads wait for the news meanwhile."""
+        """Asks the user what the task asks. Not while events are handled: other threads wait for them meanwhile."""
         for question in self._prompts.pop(task.id, ()):
             self.core.tell(task.id, json.dumps(display.ask(question)).encode())
 
@@ -423,7 +423,7 @@ class Session:
             return
         self.closed = True
         self.core.close()
-        self.core.drain(self._news)
+        self.core.drain(self._events)
         self.handle()
         for task in list(self.awaiting):
             if task.awaits is not None and task.awaits.drop():
@@ -450,14 +450,14 @@ def _directory() -> str:
 
 
 def _notify(core: Any, session: weakref.ref[Session]) -> None:
-    while core.wait_for_news():
+    while core.wait_for_events():
         alive: Session | None = session()
         if alive is None:
             return
         try:
-            core.drain(alive._news)
+            core.drain(alive._events)
             alive.handle()
-        except Exception:  # a callback failed, or stdout is closed: the next news must still come through
+        except Exception:  # a callback failed, or stdout is closed: the next events must still come through
             sys.excepthook(*sys.exc_info())
         del alive
 

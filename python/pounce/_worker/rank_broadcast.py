@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core, errors
 from .._common import device_pickle
-from .._common.rank import CAME, Order, Place
+from .._common.rank import CAME, Order, RankSetup
 from . import interpreter, rank_run
 
 # By the order's key: the value's pickle, and the memory of its arrays on our device.
@@ -20,7 +20,7 @@ def new_group(device: str) -> str:
     return interpreter.core.devices.new_group(device)
 
 
-def receive(place: Place, order: Order, buffers: list[Any] | None) -> str:
+def receive(place: RankSetup, order: Order, buffers: list[Any] | None) -> str:
     """Puts the value on this rank's device, and returns the device's name. Runs on the worker, as an ordinary task.
     `buffers`: the arrays of bytes, on rank 0, which sends them to the others.
     """
@@ -44,7 +44,7 @@ def receive(place: Place, order: Order, buffers: list[Any] | None) -> str:
 class _Group:
     """Blocks until all ranks have joined."""
 
-    def __init__(self, place: Place, order: Order, device: str):
+    def __init__(self, place: RankSetup, order: Order, device: str):
         self._name, self._rank, self._steps = order.group, place.rank.rank, 0
         self._uuid = _uuid(device)
         self._communicator = _core.Communicator(interpreter.core.devices, device, order.group, self._rank,
@@ -64,7 +64,7 @@ class _Group:
         interpreter.core.show(json.dumps({"type": CAME, "content": content}).encode(), [])
 
 
-def _own(place: Place, device: str) -> str:
+def _own(place: RankSetup, device: str) -> str:
     """This rank's device. If its libraries see the devices of all ranks of the node, its local rank selects one."""
     devices = interpreter.core.devices
     if device == "cuda" and "CUDA_VISIBLE_DEVICES" in place.environment and len(devices.visible(device)) > 1:

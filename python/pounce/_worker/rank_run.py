@@ -13,7 +13,7 @@ from typing import Any
 from .. import errors
 from .._common import random_streams
 from .._common.random_streams import Streams
-from .._common.rank import Offer, Place, Rank
+from .._common.rank import Offer, Rank, RankSetup
 from . import child, interpreter, torch_store
 from .launch_variables import is_of_a_launch
 
@@ -35,7 +35,8 @@ def offer() -> Offer:
                  _store.getsockname()[1], interpreter.visible_devices or "")
 
 
-def run(place: Place, streams: Streams | None, function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
+def run(place: RankSetup, streams: Streams | None, function: Callable[..., Any], kwargs: dict[str, Any],
+        *args: Any) -> Any:
     """Calls the function as that rank, which draws from these streams. Runs on the worker, as an ordinary task."""
     if streams is not None:
         random_streams.begin(streams)
@@ -43,7 +44,7 @@ def run(place: Place, streams: Streams | None, function: Callable[..., Any], kwa
         return function(*args, **kwargs)
 
 
-def command(place: Place, environment: dict[str, str], words: list[str]) -> int | None:
+def command(place: RankSetup, environment: dict[str, str], words: list[str]) -> int | None:
     """Runs a program once on this node; None: another rank of the node runs it. `environment`: the program's variables,
     beside those of the rank.
     """
@@ -80,7 +81,7 @@ def listener() -> socket.socket:
 
 
 @contextlib.contextmanager
-def as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
+def as_rank(place: RankSetup, at_once: bool = False) -> Iterator[None]:
     """Gives the process the environment of that rank meanwhile. `at_once`: a child needs the store, so this process
     does not wait until user code imports torch.
     """
@@ -106,7 +107,7 @@ def as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
         torch_store.follow_environment()
 
 
-def _is_of_the_run(name: str, place: Place) -> bool:
+def _is_of_the_run(name: str, place: RankSetup) -> bool:
     """Also for variables that the function wrote, as accelerate and Lightning do: the next call is no rank."""
     return name in place.environment or name == _DEVICES or is_of_a_launch(name)
 

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 
-from .._common.file_part import place_of
+from .._common.file_part import identity_of
 
 _MOST_FILES, _MOST_BYTES = 8192, 2 * 1024**3
 _READ = (".so", ".pyc", ".py")
@@ -18,7 +18,7 @@ _READ = (".so", ".pyc", ".py")
 def begin(names: Iterable[str]) -> None:
     """Has the kernel read the files in the background. Modules that are already loaded are skipped."""
     folders = [folder for name in dict.fromkeys(name.partition(".")[0] for name in names)
-               if name not in sys.modules and (folder := _folder(name)) and place_of(os.stat(folder)).is_on_network]
+               if name not in sys.modules and (folder := _folder(name)) and identity_of(os.stat(folder)).is_on_network]
     if folders:
         threading.Thread(target=_ask_for, args=(folders,), name="pounce-read-ahead", daemon=True).start()
 

@@ -73,12 +73,12 @@ class CellJob:
     and in a later cell ``training.state``, ``print(training.log())``, ``training.result()``.
     """
 
-    def __init__(self, view: Any, place: Callable[[], Any], future: Any, output: CellOutput,
+    def __init__(self, view: Any, target: Callable[[], Any], future: Any, output: CellOutput,
                  ended: Callable[[Any], Shown | None]):
         """`ended(future)` records what the cell did, on any thread, and returns its value or raises its error;
-        ``Again`` sends the cell once more. `place()` is the worker's place: a waiting cell may move."""
+        ``Again`` sends the cell once more. `target()` is the worker's target: a waiting cell may move."""
         self._view, self._future, self._output = view, future, output
-        self._place = place
+        self._target = target
         self._ended = threading.Event()
         self._value: Shown | None = None
         self._error: BaseException | None = None
@@ -123,8 +123,8 @@ class CellJob:
     # ---- the magic's ----
 
     @property
-    def place(self) -> Any:
-        return self._place()
+    def target(self) -> Any:
+        return self._target()
 
     def end_python(self) -> None:
         """Ends the interpreter that the cell runs in. Blocks until the worker has reported that."""

@@ -15,11 +15,11 @@ from .._batch import making, notebook, run_folder
 from .._batch.run import BatchRun
 from .._common import here
 from ..errors import BadRequest
-from .batch_line import PARSER, BatchLine, parse, with_lines, with_places
+from .batch_line import PARSER, BatchLine, parse, with_lines, with_targets
 from .names import is_import, reads
 from .options_line import parse_cell
-from .place import Place
 from .remote import Remote
+from .target import Target
 
 _SUBMITS = "sbatch"  # the command for a terminal
 
@@ -96,9 +96,9 @@ def _cell(remote: Remote, line: BatchLine) -> run_folder.RunFolder:
     brings = line.brings
     if first.startswith("%%pounce"):
         cell_line, text = parse_cell(first.removeprefix("%%pounce")), rest
-        line, brings = with_places(line, [cell_line.place]), brings or cell_line.brings
+        line, brings = with_targets(line, [cell_line.target]), brings or cell_line.brings
     else:
-        line = with_places(line, [], _held(remote))
+        line = with_targets(line, [], _held(remote))
     names = [name for name in _names(remote, line.cell, text) if name not in line.parameters]
     remote.require_here(names)
     values = {name: remote.shell.user_ns[name] for name in names if remote.is_ours(name)}
@@ -110,7 +110,7 @@ def _cell(remote: Remote, line: BatchLine) -> run_folder.RunFolder:
                               _request(line), values, brings)
 
 
-def _held(remote: Remote) -> list[Place]:
+def _held(remote: Remote) -> list[Target]:
     return [remote.hold.requested] if remote.hold is not None and remote.hold.is_there else []
 
 
@@ -129,7 +129,7 @@ def _is_of_shell(name: str, value: Any) -> bool:
 
 def _function(remote: Remote, line: BatchLine) -> run_folder.RunFolder:
     remote.require_here([line.function])
-    line = with_places(line, [], _held(remote))
+    line = with_targets(line, [], _held(remote))
     function = remote.shell.user_ns.get(line.function)
     if not callable(function):
         raise BadRequest(f"there is no function {line.function} in this notebook", "Run the cell that defines it.")

@@ -14,7 +14,7 @@ from .._engine.options import CellOption, Options
 from .._engine.submission import prefix_of
 from ..errors import BadRequest
 from .options_line import parse_cell, parse_hold
-from .place import Place
+from .target import Target
 from .written_options import page_of, read
 
 OF_A_BATCH = (
@@ -94,16 +94,16 @@ def parse(words: Sequence[str]) -> BatchLine:
 def with_lines(batch_line: BatchLine, cells: Sequence[str], holds: Sequence[str] = ()) -> BatchLine:
     """Fills in the resources of a notebook's own lines: those of its cells, and those that hold a worker."""
     held = [line for line in map(parse_hold, holds) if not (line.off or line.help)]
-    return with_places(batch_line, [parse_cell(line).place for line in cells], [line.place for line in held])
+    return with_targets(batch_line, [parse_cell(line).target for line in cells], [line.target for line in held])
 
 
-def with_places(batch_line: BatchLine, cells: Sequence[Place], held: Sequence[Place] = ()) -> BatchLine:
+def with_targets(batch_line: BatchLine, cells: Sequence[Target], held: Sequence[Target] = ()) -> BatchLine:
     """A line without resources gets the largest of those that the cells' workers and the held ones have."""
-    batch_line = replace(batch_line, env=batch_line.env or next((place.env for place in held if place.env), ""))
+    batch_line = replace(batch_line, env=batch_line.env or next((target.env for target in held if target.env), ""))
     if batch_line.said or not (cells or held):
         return batch_line
     merged = default = Options().resources
-    for resources in (place.options.resources for place in (*cells, *held)):
+    for resources in (target.options.resources for target in (*cells, *held)):
         for name, theirs in resources._asdict().items():
             mine = getattr(merged, name)
             if name in _AT_LEAST:
@@ -111,7 +111,7 @@ def with_places(batch_line: BatchLine, cells: Sequence[Place], held: Sequence[Pl
             elif name != "time_min" and mine == getattr(default, name):
                 merged = merged._replace(**{name: theirs})
     # A cell's time is for one cell; a hold's time is for all of the work.
-    time_min = max((place.options.resources.time_min for place in held), default=0)
+    time_min = max((target.options.resources.time_min for target in held), default=0)
     return replace(batch_line, options=Options(merged._replace(time_min=time_min)))
 
 

@@ -28,7 +28,7 @@ def run_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: 
         raise _gone()
     done, view = threading.Event(), view_of()
     session = session_of(view)
-    with session.news_wait():
+    with session.events_held_back():
         future = view.submit(function, *args)
         if output is not None:
             session.show_at(engine_of(future)[1], output)

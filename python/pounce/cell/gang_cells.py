@@ -15,30 +15,30 @@ from ..errors import BadRequest
 from ..gangs import Gang
 from .loaded_modules import LoadedModules
 from .options_line import CellLine
-from .place import Place
+from .target import Target
 from .traceback import in_words, remote_error
 
 _absent = object()
 
 
 class GangCells:
-    """The gangs of one notebook, one for each place."""
+    """The gangs of one notebook, one for each target."""
 
     def __init__(self, shell: Any, modules: LoadedModules):
         self._shell, self._modules = shell, modules
-        self._gangs: dict[Place, Gang] = {}
+        self._gangs: dict[Target, Gang] = {}
         # What the ranks have assigned, with the notebook's own value of that name at the time.
-        self._theirs: dict[Place, dict[str, Any]] = {}
+        self._theirs: dict[Target, dict[str, Any]] = {}
 
     def run(self, line: CellLine, wanted: list[str], code: CellCode) -> Shown | None:
         """Blocks until all ranks have run the cell. Rank 0's output, value and ``--out`` are the cell's."""
-        theirs = self._theirs.setdefault(line.place, {})
+        theirs = self._theirs.setdefault(line.target, {})
         mine = self._shell.user_ns
         values = {name: mine[name] for name in wanted
                   if theirs.get(name, _absent) is not mine[name] or line.sends is not None}
         try:
             parcel = bundle.dumps(values, by_file=True, brings=mine.keys() - theirs.keys())
-            replies = self._gang(line.place).run(rank_cell.run_cell, code, *parcel)
+            replies = self._gang(line.target).run(rank_cell.run_cell, code, *parcel)
         except rank_cell.CellFailed as failed:
             raise remote_error(failed.args[0], "\n".join(getattr(failed, "__notes__", ()))) from None
         except errors.PounceError as error:
@@ -59,17 +59,17 @@ class GangCells:
         for gang in gangs:
             gang.close()
 
-    def _gang(self, place: Place) -> Gang:
-        if place not in self._gangs:
+    def _gang(self, target: Target) -> Gang:
+        if target not in self._gangs:
             client = self._modules.followed(Client())
-            self._gangs[place] = view_with(client, place.options, place.env).gang().ends_with(client.close)
-        return self._gangs[place]
+            self._gangs[target] = view_with(client, target.options, target.env).gang().ends_with(client.close)
+        return self._gangs[target]
 
 
 def check(line: CellLine) -> None:
     """Refuses options that a cell of a gang cannot have."""
-    nodes = line.place.options.resources.nodes
-    options = {"--bg": line.background, "--setup": line.setup, "--or": line.instead, "--on": line.place.on}
+    nodes = line.target.options.resources.nodes
+    options = {"--bg": line.background, "--setup": line.setup, "--or": line.instead, "--on": line.target.on}
     for word, value in options.items():
         if value:
             raise BadRequest(f"{word} is for a cell of one process, and --nodes {nodes} makes it several",

@@ -14,7 +14,7 @@ from ..future import cancel_if_queued
 from ..lease import Lease, status_of_lease
 from .background import CellOutput
 from .notebook_state import NotebookState
-from .place import Place
+from .target import Target
 
 _LOOK_S = 2.0  # between two looks whether the worker is still there
 _PATIENCE_S, _PAUSE_S = 15.0, 0.2  # for the reason of its end: a worker may take a while to leave
@@ -24,8 +24,8 @@ class Hold:
     """
     Attributes
     ----------
-    requested : Place
-        The place that the line named.
+    requested : Target
+        The target that the line named.
     state : NotebookState
         The variables on the worker.
     lease : Lease
@@ -34,7 +34,7 @@ class Hold:
     and when it is over.
     """
 
-    def __init__(self, requested: Place, state: NotebookState, lease: Lease, status: Callable[[], dict[str, Any]],
+    def __init__(self, requested: Target, state: NotebookState, lease: Lease, status: Callable[[], dict[str, Any]],
                  output: CellOutput):
         self.requested, self.state, self.lease = requested, state, lease
         self._status, self._output = status, output
@@ -45,9 +45,9 @@ class Hold:
         threading.Thread(target=self._watch, name="pounce-hold", daemon=True).start()
 
     @property
-    def place(self) -> Place:
-        """The place of the worker."""
-        return self.state.place or self.requested
+    def target(self) -> Target:
+        """The target of the worker."""
+        return self.state.target or self.requested
 
     @property
     def is_there(self) -> bool:

@@ -23,22 +23,22 @@ _STATUS_S = 5.0
 def begin(remote: Remote, line: CellLine) -> None:
     """Blocks until there is a worker. The notebook holds it from then on."""
     if remote.hold is not None and remote.hold.is_there:
-        if remote.hold.requested == line.place:
+        if remote.hold.requested == line.target:
             return say(f"this notebook holds {remote.hold.words()} already")
         off(remote)
     remote.end_hold()
     sent, future = remote.submitted(line, runner.hold, True)
     wait(future)
     came = remote.where_it_ran(sent, future)
-    state = remote.workers.state(came.place)
-    state.place = came.place
+    state = remote.workers.state(came.target)
+    state.target = came.target
     remote.workers.successors.give_back(state)
-    view = remote.workers.at(came.place)
+    view = remote.workers.at(came.target)
     lease = remote.workers.lease_of(view)
     if lease is None:
         raise in_words(errors.LeaseEnded("the worker came, and went at once", "Try again; %pounce explain says more."))
     session = session_of(view)
-    remote.hold = Hold(line.place, state, lease, lambda: session.status(_STATUS_S), CellOutput(remote.shell))
+    remote.hold = Hold(line.target, state, lease, lambda: session.status(_STATUS_S), CellOutput(remote.shell))
     say(f"this notebook holds {remote.hold.words()}: cells from the next one on run there without a magic, "
         "and nobody else can use it, busy or not; %pounce release gives it back, "
         "%%pounce --local in the first line keeps a cell here")
@@ -50,7 +50,7 @@ def off(remote: Remote) -> None:
     hold.end()
     remote.hold = None
     if hold.lease.state != "ended":
-        wait(remote.workers.at(hold.place, hold.state).submit(runner.hold, False))
+        wait(remote.workers.at(hold.target, hold.state).submit(runner.hold, False))
     _tell_over(hold, "the notebook holds no worker any more, "
                      "and this one goes back when nothing runs there for a while")
 
@@ -77,7 +77,7 @@ def run(remote: Remote, line: CellLine, cell: Callable[[CellLine], Shown | None]
         remote.end_hold()
         raise in_words(hold.why())
     try:
-        return cell(replace(line, place=hold.place, held=True))
+        return cell(replace(line, target=hold.target, held=True))
     except errors.Cancelled:
         if hold.lease.state != "ended":
             raise

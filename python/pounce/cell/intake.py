@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._common.cell_protocol import PartingOffer, SavedOffer
-from .._worker.cell import relay_calls
+from .._worker.cell import transfer_calls
 from .._worker.state import crossing
 from .._worker.state.folder import Folder
 from .._worker.state.key import key_of
@@ -17,7 +17,7 @@ from .._worker.state.problems import Damaged
 
 class Intake:
     """The intake of one worker, until close(). It takes the notebook's folder as a worker that sees it would; `ask` has
-    the worker run a function of relay_calls, and returns its answer. Thread: one at a time."""
+    the worker run a function of transfer_calls, and returns its answer. Thread: one at a time."""
 
     def __init__(self, path: str, ask: Callable[..., Any]):
         self._id, self._key, self._ask = os.path.basename(path), key_of(os.path.dirname(path)), ask
@@ -45,7 +45,7 @@ class Intake:
         """
         before = ""
         while not pauses():
-            offer: SavedOffer = self._ask(relay_calls.offered, self._id, last)
+            offer: SavedOffer = self._ask(transfer_calls.offered, self._id, last)
             if offer.version == self._brought or self._has_come(offer, pauses):
                 return not offer.behind
             if offer.version == before:
@@ -59,7 +59,7 @@ class Intake:
             return False
         crossing.commit(self._folder, state, self._key)
         self._brought = offer.version
-        self._ask(relay_calls.brought, self._id, self._brought, "")
+        self._ask(transfer_calls.brought, self._id, self._brought, "")
         return True
 
     def take_parting(self, offer: PartingOffer, buffers: list[Any]) -> tuple[list[str], int]:
@@ -86,7 +86,7 @@ class Intake:
 
     def cannot(self, why: str) -> None:
         """Tells the worker, which tells the user."""
-        self._ask(relay_calls.brought, self._id, "", why)
+        self._ask(transfer_calls.brought, self._id, "", why)
 
     def close(self) -> None:
         self._folder.leave()
@@ -97,7 +97,7 @@ class Intake:
         blobs = crossing.lacking(self._folder, state.digests())
         while blobs and not pauses():
             some = blobs[: crossing.MOST_BLOBS]
-            parts = crossing.as_come(self._ask(relay_calls.parts, self._id, some, self._assembly.reached(some[0])))
+            parts = crossing.as_come(self._ask(transfer_calls.parts, self._id, some, self._assembly.reached(some[0])))
             if not parts:
                 return False  # a newer save has removed it
             for part in parts:

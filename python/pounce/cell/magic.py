@@ -79,11 +79,11 @@ class PounceMagics(Magics):
         wanted = [name for name in reads(tree) if remote.is_ours(name)]
         if cell_line.sends is not None:
             wanted = [*cell_line.sends, *(name for name in wanted if is_import(remote.shell.user_ns[name]))]
-        if cell_line.place.options.resources.nodes > 1:
+        if cell_line.target.options.resources.nodes > 1:
             _usage(gang_cells.check, cell_line)
             return remote.run_on_ranks(cell_line, wanted, cell)
         cell_line = remote.workers.settled(cell_line)
-        remote.workers.will_import(cell_line.place, imported(tree), [remote.shell.user_ns[name] for name in wanted])
+        remote.workers.will_import(cell_line.target, imported(tree), [remote.shell.user_ns[name] for name in wanted])
         run = remote.run_behind if cell_line.background else remote.run
         return run(cell_line, wanted, cell)
 

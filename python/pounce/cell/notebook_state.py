@@ -16,7 +16,7 @@ from .._common.cell_protocol import NamespaceRequest
 from .._worker.state.folder import Folder
 from .._worker.state.key import made_key
 from .ledger import Ledger
-from .place import Place
+from .target import Target
 
 _LEAVING_S = 60.0  # a departing worker may need this long to save the last changes
 ABOUT = "about.json"
@@ -25,7 +25,7 @@ ABOUT = "about.json"
 class NotebookState:
     def __init__(self) -> None:
         self.ledger = Ledger()
-        self.place: Place | None = None  # of the line that requested its last worker
+        self.target: Target | None = None  # of the line that requested its last worker
         self.cells: dict[int, str] = {}
         self.setup: list[tuple[int, str]] = []  # cells, number and source, that run on each new worker
         self.held = False  # its worker stays, busy or not, until the notebook gives it back
@@ -39,7 +39,7 @@ class NotebookState:
         self.turn = 0  # of the last request sent
         self.after = 0  # of the last one that has run, as far as is known, or surely will run before the next
         self.crashed = False  # the last worker died: what it had not saved will not come
-        self.relayed = False  # the last worker does not see the folder, so the kernel brings what that saves
+        self.unshared = False  # the last worker does not see the folder, so the kernel brings what that saves
         self.ledger.back_to(-1)
 
     def next_request(self, most_bytes: int | None) -> NamespaceRequest:

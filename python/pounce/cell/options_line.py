@@ -16,7 +16,7 @@ from .._engine.resource_words import RESOURCES
 from .._engine.submission import prefix_of
 from .._engine.wait_policy import Step
 from ..errors import BadRequest
-from .place import Place
+from .target import Target
 from .written_options import page_of, read
 
 _Magic = TypeVar("_Magic", bound=Callable[..., Any])
@@ -84,7 +84,7 @@ def with_options(epilog: str) -> Callable[[_Magic], _Magic]:
 class CellLine:
     """The options of one cell. `sends` None: the cell's source tells what it reads."""
 
-    place: Place = field(default_factory=Place)
+    target: Target = field(default_factory=Target)
     sends: tuple[str, ...] | None = None
     brings: tuple[str, ...] = ()
     background: bool = False
@@ -118,7 +118,7 @@ def _cell_line(words: Sequence[str]) -> CellLine:
     if on is not None and len(on) != 1:
         raise BadRequest(f"--on takes one name, not {','.join(on)}")
     return CellLine(
-        Place(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
+        Target(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
         _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said,
         said.get("--from", ""), remakes or (),
         off="--off" in said, local="--local" in said, help="--help" in said)
@@ -138,7 +138,7 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
     while rest and not rest[0].startswith("-"):
         names.extend([rest.pop(0)] if verb == "explain" else _names(verb, rest.pop(0)))  # explain takes jobs and runs
     cell_line = _cell_line(rest)
-    resource_words.of_one_process(cell_line.place.options)
+    resource_words.of_one_process(cell_line.target.options)
     return verb, cell_line, tuple(names)
 
 
@@ -151,7 +151,7 @@ def parse_hold(line: str) -> CellLine:
 def checked_hold(cell_line: CellLine, names: Sequence[str]) -> CellLine:
     if names:
         raise BadRequest(f"%pounce hold takes options, not {names[0]!r}")
-    allowed = CellLine(cell_line.place, instead=cell_line.instead, trial=cell_line.trial)
+    allowed = CellLine(cell_line.target, instead=cell_line.instead, trial=cell_line.trial)
     if not (cell_line.off or cell_line.help) and cell_line != allowed:
         raise BadRequest("%pounce hold takes a worker's options alone; "
                          "--in, --out, --bg, --name and --setup are a cell's")

@@ -28,8 +28,8 @@ from .loaded_modules import LoadedModules
 from .names import is_import
 from .notebook_state import NotebookState
 from .options_line import CellLine
-from .place import Place
 from .stop import LeftBehind, say, wait
+from .target import Target
 from .traceback import remote_error
 from .workers import Workers
 
@@ -64,10 +64,10 @@ class Remote:
 
     def _booked(self, line: CellLine, number: int, reply: CellReply) -> Shown | None:
         """Records what the cell did in the ledger. Returns its value or raises its error."""
-        state, run = self.workers.state(line.place), reply.run
+        state, run = self.workers.state(line.target), reply.run
         self._changed(state, number, reply)
         if run.error is not None:
-            raise remote_error(run.error, self._hint(run.error.name, line.place))
+            raise remote_error(run.error, self._hint(run.error.name, line.target))
         if line.setup:
             state.note_setup(number)
         self.bring(reply, state)
@@ -88,7 +88,7 @@ class Remote:
         while True:
             if sent is None:
                 line = self.workers.for_line(line)
-                state = self.workers.state(line.place)
+                state = self.workers.state(line.target)
                 sent = self._packed(line, wanted, source, number, loop, stays)
             parcel, words = sent
             future = self._view(line).submit(runner.run_cell, *words)
@@ -96,7 +96,7 @@ class Remote:
                 self.hold.waits_for(future)
             try:
                 with contextlib.nullcontext() if state.held else self.workers.successors.watching(
-                        state, self.workers.client(state), line.place):
+                        state, self.workers.client(state), line.target):
                     reply: CellReply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
@@ -113,8 +113,8 @@ class Remote:
                                        "%pounce hold takes another one, and this cell runs there.")
             came = self.where_it_ran(line, future)
             if reply.lacks:
-                line, state.place = came, came.place
-                self.workers.relay.give(state, words[0].namespace, reply.lacks)
+                line, state.target = came, came.target
+                self.workers.transfer.give(state, words[0].namespace, reply.lacks)
                 continue
             sent = None
             if not self._has_run(state, came, parcel, reply):
@@ -129,11 +129,11 @@ class Remote:
             self._changed(state, number, reply)
             loop = reply.run.loop
             say(f"{_left_after(loop)}; the cell goes on with the next worker")
-            stays = not self.workers.left(state, came.place)  # the cell turned out to be bound to its worker
+            stays = not self.workers.left(state, came.target)  # the cell turned out to be bound to its worker
 
     def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: CellReply) -> bool:
         """Returns False if nothing ran: the worker is a new one and lacks something that the cell counted on."""
-        state.place, report = came.place, reply.namespace
+        state.target, report = came.target, reply.namespace
         if report.fresh:
             self._tell_lost(state, report)
         if not report.ran:
@@ -143,11 +143,11 @@ class Remote:
             say(f"the variables of this worker are not saved: {report.problem}")
         state.has_run(reply.turn, reply.holder, report.problem)
         state.ledger.arrived(parcel)
-        if reply.relayed:
+        if reply.unshared:
             has_kernel = getattr(self.shell, "kernel", None) is not None
-            self.workers.relay.ran(state, CellOutput(self.shell) if has_kernel else None)
-        elif state.relayed:
-            self.workers.relay.sees_folder(state)
+            self.workers.transfer.ran(state, CellOutput(self.shell) if has_kernel else None)
+        elif state.unshared:
+            self.workers.transfer.sees_folder(state)
         return True
 
     def _tell_lost(self, state: NotebookState, report: NamespaceReport) -> None:
@@ -167,7 +167,7 @@ class Remote:
                 loop: LoopState | None = None, stays: bool = False) -> tuple[Parcel, _Call]:
         """What travels, and the arguments of `run_cell`. `loop`: the cell continues in the middle of it. `stays`: no
         loop may be left again."""
-        state = self.workers.state(line.place)
+        state = self.workers.state(line.target)
         self.workers.make_folder(state)
         namespace = state.next_request(session_of(self.workers.client()).parked_most_bytes)
         parcel = state.ledger.parcel(wanted, self.own(), number, namespace.turn, forced=line.sends is not None)
@@ -195,18 +195,19 @@ class Remote:
     def _sent_behind(self, line: CellLine, words: _Call, output: CellOutput) -> Any:
         view = self._view(line)
         session = session_of(view)
-        with session.news_wait():
+        with session.events_held_back():
             future = view.submit(runner.run_cell, *words)
             session.show_at(engine_of(future)[1], output)
         return future
 
     def _goes_on(self, line: CellLine, number: int, parcel: Parcel, words: _Call, future: Any,
                  output: CellOutput) -> CellJob:
-        state = self.workers.state(line.place)
+        state = self.workers.state(line.target)
         state.ledger.arrived(parcel)  # before the cells that come behind it
-        state.after, state.place = state.turn, line.place
+        state.after, state.target = state.turn, line.target
         ended = lambda future: self._ended_behind(state, line, number, parcel, words, future, output)  # noqa: E731
-        job = CellJob(self.workers.at(line.place), lambda: self.where_it_ran(line, future).place, future, output, ended)
+        target = lambda: self.where_it_ran(line, future).target  # noqa: E731
+        job = CellJob(self.workers.at(line.target), target, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
@@ -221,7 +222,7 @@ class Remote:
                 self.hold_again()
             raise
         if reply.lacks:
-            raise Again(lambda: self.workers.relay.give(state, words[0].namespace, reply.lacks),
+            raise Again(lambda: self.workers.transfer.give(state, words[0].namespace, reply.lacks),
                         lambda: self._sent_behind(line, words, output))
         came = self.where_it_ran(line, future)
         if self._has_run(state, came, parcel, reply):
@@ -276,7 +277,7 @@ class Remote:
         for state in self.workers.states.values():
             away = sorted(name for name in read if state.ledger.is_later(name) and not self._is_imported(name))
             if away:
-                on = f" --on {state.place.on}" if state.place is not None and state.place.on else ""
+                on = f" --on {state.target.on}" if state.target is not None and state.target.on else ""
                 are = "is" if len(away) == 1 else "are"
                 raise errors.BadRequest(f"{', '.join(away)} {are} on the worker: "
                                         f"%pounce pull {','.join(away)}{on} first")
@@ -284,14 +285,14 @@ class Remote:
     def _is_imported(self, name: str) -> bool:
         return self.is_ours(name) and is_import(self.shell.user_ns[name])
 
-    def _hint(self, name: str | None, place: Place) -> str:
+    def _hint(self, name: str | None, target: Target) -> str:
         """Why a name is not on the worker although the user knows it."""
         if name is None:
             return ""
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
-        mine = self.workers.state(place)
-        elsewhere = [state.place for state in self.workers.states.values()
+        mine = self.workers.state(target)
+        elsewhere = [state.target for state in self.workers.states.values()
                      if state is not mine and name in state.ledger.entries]
         if not elsewhere:
             return ""
@@ -313,15 +314,15 @@ class Remote:
             state.ledger.cell_ended(self.shell.user_ns, result.execution_count or 0)
 
     def _view(self, line: CellLine) -> Any:
-        view = self.workers.at(line.place)
+        view = self.workers.at(line.target)
         return view.options(wait_policy=[str(step) for step in line.instead]) if line.instead else view
 
     def where_it_ran(self, line: CellLine, future: Any) -> CellLine:
         """The line of the worker that ran the cell: instead of waiting it may have requested another."""
         asks = replace(engine_of(future)[1].asks or Options(), wait_policy=())
-        if asks == line.place.options:
+        if asks == line.target.options:
             return line
-        return replace(line, place=replace(line.place, options=asks), instead=())
+        return replace(line, target=replace(line.target, options=asks), instead=())
 
     def submitted(self, line: CellLine, function: Callable[..., Any], *arguments: Any) -> tuple[CellLine, Any]:
         """Submits a call that is not a cell's to the worker of a line. Returns that worker's line, and the future."""
@@ -332,7 +333,7 @@ class Remote:
         """The held worker has a new Python, which does not know that it is held. Any thread, does not block."""
         hold = self.hold
         if hold is not None and hold.lease.state != "ended":
-            hold.waits_for(self.workers.at(hold.place, hold.state).submit(runner.hold, True))
+            hold.waits_for(self.workers.at(hold.target, hold.state).submit(runner.hold, True))
 
     def end_hold(self) -> None:
         """Cells run in the notebook again. The worker is not told."""
@@ -343,10 +344,10 @@ class Remote:
     def release(self) -> None:
         """Gives all workers back, which save their variables first."""
         self.end_hold()
-        busy = {job.place for job in self.jobs if job.state != "done"}
+        busy = {job.target for job in self.jobs if job.state != "done"}
         self.jobs.clear()
         self.gang_cells.close()
-        self.workers.release(lambda state: state.place in busy)
+        self.workers.release(lambda state: state.target in busy)
 
 
 def _left_after(loop: LoopState) -> str:

@@ -15,7 +15,7 @@ from .._worker.cell import runner
 from ..calls import view_with
 from ..client import Client
 from .notebook_state import NotebookState
-from .place import Place
+from .target import Target
 
 LEAD_S = 30.0  # before the end, where a worker would start at once
 MOVE_S = 20.0  # of a worker's time: too little to begin a cell, where the next one is ready
@@ -23,7 +23,7 @@ _MOST_LEAD_S = 3600.0
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 10.0, 600.0  # between two looks, however short the cells are
 _UNUSED_S = 60.0  # without a cell: the requested worker goes back
 
-Running = tuple[NotebookState, Client, Place]
+Running = tuple[NotebookState, Client, Target]
 
 
 @dataclass
@@ -51,10 +51,10 @@ class Successors:
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def watching(self, state: NotebookState, client: Client, place: Place) -> Iterator[None]:
+    def watching(self, state: NotebookState, client: Client, target: Target) -> Iterator[None]:
         """A cell runs on this worker in the foreground."""
         with self._changed:
-            self._running = (state, client, place)
+            self._running = (state, client, target)
             if self._sleeps:
                 self._changed.notify()
         if self._thread is None:
@@ -103,14 +103,14 @@ class Successors:
                     self.close()
                 pause = self._looked(*running) if running is not None else _LEAST_PAUSE_S
 
-    def _looked(self, state: NotebookState, client: Client, place: Place) -> float:
+    def _looked(self, state: NotebookState, client: Client, target: Target) -> float:
         """Returns the seconds until the next look."""
         left = seconds_left(client)
         self._drop_failed(state)
         if left is None or state in self._successors:
             return _LEAST_PAUSE_S
-        if left <= _MOST_LEAD_S and left <= LEAD_S + _wait_s(client, place.options):
-            self._ask((state, client, place))
+        if left <= _MOST_LEAD_S and left <= LEAD_S + _wait_s(client, target.options):
+            self._ask((state, client, target))
         # Near the end often, far from it seldom; and in time for the shortest lead.
         return min(max(_LEAST_PAUSE_S, (left - LEAD_S) / 10), max(0.0, left - LEAD_S) or _LEAST_PAUSE_S, _MOST_PAUSE_S)
 
@@ -121,12 +121,12 @@ class Successors:
             self.give_back(state)
 
     def _ask(self, running: Running) -> None:
-        state, _, place = running
+        state, _, target = running
         client = self._new_client()
         with self._changed:
             wanted = self._running is not None and self._running[:2] == running[:2]
             if wanted:
-                begun = view_with(client, place.options, place.env).submit(runner.begin)
+                begun = view_with(client, target.options, target.env).submit(runner.begin)
                 self._successors[state] = _Successor(client, begun)
         if not wanted:  # the cell has ended meanwhile, or all was given back
             client.close()

@@ -21,7 +21,7 @@ from .stop import say, wait
 
 
 def _status(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
-    states = [state for state in remote.workers.states.values() if state.holder and state.place is not None]
+    states = [state for state in remote.workers.states.values() if state.holder and state.target is not None]
     hold = remote.hold
     if hold is not None:
         print(f"this notebook holds {hold.words()}: {hold.used()}" if hold.is_there
@@ -38,15 +38,15 @@ def _status(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _state_words(remote: Remote, state: NotebookState) -> str:
-    assert state.place is not None
+    assert state.target is not None
     names = ", ".join(sorted(state.ledger.entries)) or "no variables"
     if remote.workers.is_there(state):
         loading = remote.workers.loading(state)
-        return f"worker with {state.place}: {names}{f' (it is loading {loading})' if loading else ''}"
-    view = remote.workers.at(state.place, state)
+        return f"worker with {state.target}: {names}{f' (it is loading {loading})' if loading else ''}"
+    view = remote.workers.at(state.target, state)
     gone = session_of(view).gone(asks_of(view).resources)
     kept = "they went with it" if state.problem else "they are saved, and the next worker restores what a cell reads"
-    return f"the worker with {state.place} is gone{f' ({gone})' if gone else ''}: {names} ({kept})"
+    return f"the worker with {state.target} is gone{f' ({gone})' if gone else ''}: {names} ({kept})"
 
 
 def _explain(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
@@ -74,36 +74,36 @@ def _explain_waiting(remote: Remote) -> None:
 
 
 def _vars(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(line.place)
-    for name, kind, more in wait(remote.workers.at(state.place or line.place).submit(runner.variables)):
+    state = remote.workers.state(line.target)
+    for name, kind, more in wait(remote.workers.at(state.target or line.target).submit(runner.variables)):
         print(f"{padded(name, 20)} {kind} {more}".rstrip())
 
 
 def _pull(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
-    where, reply = remote.exchange(CellLine(line.place, (), names), (), "")
-    remote.bring(reply, remote.workers.state(where.place))
+    where, reply = remote.exchange(CellLine(line.target, (), names), (), "")
+    remote.bring(reply, remote.workers.state(where.target))
 
 
 def _push(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
     remote.require(names)
-    remote.exchange(CellLine(line.place, names), names, "")
+    remote.exchange(CellLine(line.target, names), names, "")
 
 
 def _restart(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(line.place)
-    place = state.place or line.place
-    running = [job for job in remote.jobs if job.place == place and job.state == "running"]
+    state = remote.workers.state(line.target)
+    target = state.target or line.target
+    running = [job for job in remote.jobs if job.target == target and job.state == "running"]
     if not running and not remote.workers.is_there(state):
         raise UsageError("this notebook has no worker now; %pounce parked names what is saved")
     for job in running:
         job.end_python()
     if not running:
         with contextlib.suppress(errors.WorkerCrashed):  # expected
-            wait(remote.workers.at(place).submit(runner.end_python))
+            wait(remote.workers.at(target).submit(runner.end_python))
     if remote.hold is not None and remote.hold.state is state:
         remote.hold_again()
     lost = state.ledger.back_to(-1)
-    remote.workers.relay.forget(state)
+    remote.workers.transfer.forget(state)
     state.remove()
     state.begin()
     say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
@@ -122,16 +122,16 @@ def _release(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _parked(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(line.place)
+    state = remote.workers.state(line.target)
     if line.remakes:
         return parked.remake(state, line.remakes)
     print(parked.table(remote.workers.states.values(), remote.workers.parked_folder()))
 
 
 def _restore(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(line.place)
-    if remote.workers.is_there(state) and state.place is not None:  # the restored variables go there with the next cell
-        problem = remote.workers.saved(state, state.place)
+    state = remote.workers.state(line.target)
+    if remote.workers.is_there(state) and state.target is not None:  # what is restored goes there with the next cell
+        problem = remote.workers.saved(state, state.target)
         if problem:
             raise UsageError(f"the worker's variables cannot be saved, so nothing is restored beside them: {problem}")
     remote.workers.make_folder(state)

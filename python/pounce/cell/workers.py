@@ -19,10 +19,10 @@ from ..lease import Lease, lease_with
 from .loaded_modules import LoadedModules
 from .notebook_state import NotebookState
 from .options_line import CellLine
-from .place import Place
-from .state_relay import StateRelay
+from .state_transfer import StateTransfer
 from .stop import say, wait
 from .successors import MOVE_S, Successors, seconds_left
+from .target import Target
 
 _STATUS_S = 5.0
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
@@ -35,9 +35,9 @@ class Workers:
     Attributes
     ----------
     states : dict of NotebookState
-        By the name of ``--on``; by the place, where the variables could not follow.
+        By the name of ``--on``; by the target, where the variables could not follow.
     successors : Successors
-    relay : StateRelay
+    transfer : StateTransfer
     """
 
     def __init__(self, modules: LoadedModules) -> None:
@@ -45,28 +45,28 @@ class Workers:
         self._clients: dict[NotebookState, Client] = {}
         self.states: dict[Any, NotebookState] = {}
         self.successors = Successors(self._new_client)
-        self.relay = StateRelay(lambda state: self.at(state.place or Place(), state),
+        self.transfer = StateTransfer(lambda state: self.at(state.target or Target(), state),
                                 lambda state: self.is_there(state, _RUNS))
         self._tries: dict[int, str] = {}  # the class of a try by its minutes, so that its lines find one worker again
 
     # ---- which ----
 
-    def state(self, place: Place) -> NotebookState:
-        return self.states.get(place) or self.states.setdefault(place.on, NotebookState())
+    def state(self, target: Target) -> NotebookState:
+        return self.states.get(target) or self.states.setdefault(target.on, NotebookState())
 
     def client(self, state: NotebookState | None = None) -> Client:
         """The client of a state's worker; without a state the notebook's usual one, or any."""
-        state = state or next(iter(self._clients), None) or self.state(Place())
+        state = state or next(iter(self._clients), None) or self.state(Target())
         if state not in self._clients:
             self._clients[state] = self.successors.taken(state) or self._new_client()
         return self._clients[state]
 
-    def at(self, place: Place, state: NotebookState | None = None) -> Any:
-        return view_with(self.client(state or self.state(place)), place.options, place.env)
+    def at(self, target: Target, state: NotebookState | None = None) -> Any:
+        return view_with(self.client(state or self.state(target)), target.options, target.env)
 
-    def will_import(self, place: Place, names: list[str], values: list[Any]) -> None:
+    def will_import(self, target: Target, names: list[str], values: list[Any]) -> None:
         """Names what the next cell imports and sends: a new worker loads those modules while it waits for the cell."""
-        session = session_of(self.at(place))
+        session = session_of(self.at(target))
         if session.modules is not None:
             session.modules.before_cell(names, values, first=not session.under_way)
 
@@ -98,13 +98,13 @@ class Workers:
 
     def settled(self, line: CellLine) -> CellLine:
         """The line, with the class of this cluster that a try goes to."""
-        options = line.place.options
+        options = line.target.options
         if not line.trial or options.resources.class_:
             return line
         if options.resources.time_min not in self._tries:
             self._tries[options.resources.time_min] = self.client().classes().shortest(options.resources.time_min)
         options = options.with_resources(class_=self._tries[options.resources.time_min])
-        return replace(line, place=replace(line.place, options=options))
+        return replace(line, target=replace(line.target, options=options))
 
     def held_names(self) -> set[str]:
         """The names of variables that workers hold, as far as is known here."""
@@ -114,16 +114,16 @@ class Workers:
 
     def for_line(self, line: CellLine) -> CellLine:
         """The line of the worker that has the variables, if it offers what this line requests; else they move."""
-        state = self.state(line.place)
+        state = self.state(line.target)
         self._to_successor(state)
-        if state.place is None or state.place == line.place or not self.is_there(state):
+        if state.target is None or state.target == line.target or not self.is_there(state):
             return line
-        if state.place.offers(line.place, self._minutes_left(state)):
-            return replace(line, place=state.place)
+        if state.target.offers(line.target, self._minutes_left(state)):
+            return replace(line, target=state.target)
         if state.held:
-            raise UsageError(f"this notebook holds a worker with {state.place}, which does not offer {line.place}: "
+            raise UsageError(f"this notebook holds a worker with {state.target}, which does not offer {line.target}: "
                              "%pounce release, and this cell gets another one; --on NAME gives it one beside it")
-        self._move(state, line.place)
+        self._move(state, line.target)
         return line
 
     def _to_successor(self, state: NotebookState) -> None:
@@ -133,50 +133,50 @@ class Workers:
             return
         left = seconds_left(client)
         if not self.is_there(state):
-            self.relay.bring_last(state)
-        elif left is None or left > MOVE_S or not self._has_left(state, state.place):
+            self.transfer.bring_last(state)
+        elif left is None or left > MOVE_S or not self._has_left(state, state.target):
             return
         self._clients.pop(state).close()
 
-    def _move(self, state: NotebookState, place: Place) -> None:
+    def _move(self, state: NotebookState, target: Target) -> None:
         """Its worker saves everything and goes back; the next one gets it."""
-        assert state.place is not None
-        problem = self.saved(state, state.place)
+        assert state.target is not None
+        problem = self.saved(state, state.target)
         if not problem:
             self._clients.pop(state).close()
             return
-        say(f"the variables of the worker with {state.place} cannot follow to one with {place}, "
+        say(f"the variables of the worker with {state.target} cannot follow to one with {target}, "
             f"which begins without them: {problem}")
-        self.states[place] = NotebookState()
+        self.states[target] = NotebookState()
 
-    def left(self, state: NotebookState, place: Place) -> bool:
+    def left(self, state: NotebookState, target: Target) -> bool:
         """Its worker, requested with this line, saves everything and goes back; the next one gets it. Returns False if
         it holds something that cannot be saved: it stays."""
-        if not self._has_left(state, place):
+        if not self._has_left(state, target):
             return False
         self._clients.pop(state).close()
         return True
 
-    def _has_left(self, state: NotebookState, place: Place | None) -> bool:
+    def _has_left(self, state: NotebookState, target: Target | None) -> bool:
         try:
-            problem = self.saved(state, place or Place(), whole=True)
+            problem = self.saved(state, target or Target(), whole=True)
         except errors.PounceError:  # it has ended by itself
-            self.relay.bring_last(state)
+            self.transfer.bring_last(state)
             return True
         if problem:
             say(f"it goes on here, on the worker that it has: {problem}")
         return not problem
 
-    def saved(self, state: NotebookState, place: Place, whole: bool = False) -> str:
+    def saved(self, state: NotebookState, target: Target, whole: bool = False) -> str:
         """Has its worker, requested with this line, save everything and forget it. Returns why it could not, and
         then it has not; with `whole` one variable that cannot be saved is reason enough. Blocks."""
-        problem = str(wait(self.at(place, state).submit(runner.leave, state.id, whole)))
-        return problem or self.relay.bring_last(state)
+        problem = str(wait(self.at(target, state).submit(runner.leave, state.id, whole)))
+        return problem or self.transfer.bring_last(state)
 
     def release(self, is_busy: Callable[[NotebookState], bool]) -> None:
         """Gives all back; they save their variables first. On a busy one a background cell runs, which is cancelled."""
         for state in [state for state in self._clients if not is_busy(state)]:
-            problem = self.relay.bring_last(state)
+            problem = self.transfer.bring_last(state)
             if problem:
                 say(f"what the last cells changed on the worker could not be brought, and went with it: {problem}")
         self.successors.close()

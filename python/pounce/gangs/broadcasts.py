@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core, errors
-from .._common.rank import CAME, Order, Place
+from .._common.rank import CAME, Order, RankSetup
 from .._engine.session import Session
 from .._engine.submission import parts_for_device
 
@@ -56,7 +56,7 @@ class Broadcasts:
         self._came: dict[str, dict[int, tuple[int, str]]] = {}  # by the group: each rank's last step, and its device
         self._session = session
 
-    def group(self, device: str, places: Sequence[Place], new_group: Callable[[], str]) -> str:
+    def group(self, device: str, places: Sequence[RankSetup], new_group: Callable[[], str]) -> str:
         """The group of these processes: a known one, or a new one."""
         _of_sessions.setdefault(self._session, weakref.WeakSet()).add(self)
         self._session.takers.setdefault(CAME, _rank_came)

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import errors
 from .._common.random_streams import derived
-from .._common.rank import Offer, Place
+from .._common.rank import Offer, RankSetup
 from .._common.ref import Ref
 from .._engine import seeds
 from .._engine.options import Options
@@ -104,7 +104,7 @@ class Gang:
         """
         streams = seeds.of_call(function)
 
-        def call(place: Place) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        def call(place: RankSetup) -> tuple[Callable[..., Any], tuple[Any, ...]]:
             own = None if streams is None else derived(streams, place.rank.rank)
             return rank_run.run, (place, own, function, self._part(kwargs, place), *self._part(args, place))
 
@@ -133,7 +133,7 @@ class Gang:
         ...     gang.command(["true"])
         [0]
         """
-        def call(place: Place) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        def call(place: RankSetup) -> tuple[Callable[..., Any], tuple[Any, ...]]:
             return rank_run.command, (place, gang_plan.torchrun_environment(place), list(words))
 
         return [code for code in self._together(words[0], call) if code is not None]
@@ -234,7 +234,7 @@ class Gang:
     def _session(self) -> Session:
         return self._submitter.session
 
-    def _part(self, values: Any, place: Place) -> Any:
+    def _part(self, values: Any, place: RankSetup) -> Any:
         def part(value: Any) -> Any:
             if isinstance(value, Ref) and value.device:
                 text = "a handle of data on a device is for calls: each rank of a gang has a device of its own"
@@ -263,12 +263,12 @@ class Gang:
         ranks, places = self._places()
         return self._run(name, ranks, places, call)
 
-    def _places(self) -> tuple[list[Rank], list[Place]]:
+    def _places(self) -> tuple[list[Rank], list[RankSetup]]:
         """The ranks and their places. Blocks as `_offers` does."""
         ranks = [Rank(self._options, worker) for worker in range(self.size)]
         return ranks, gang_plan.places(self._offers(ranks), self._kind())
 
-    def _run(self, name: str, ranks: list[Rank], places: list[Place], call: Call) -> list[Any]:
+    def _run(self, name: str, ranks: list[Rank], places: list[RankSetup], call: Call) -> list[Any]:
         run = Run(self._tasks, name, ranks, places, call)
         run.wait()
         return self._results(run)
@@ -279,7 +279,7 @@ class Gang:
             group = self._broadcasts.group(value.device, places, lambda: self._new_group(ranks[0], value.device))
             order, data = self._broadcasts.order(value, group), self._submitter.scatter(value.buffers)
 
-            def call(place: Place) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+            def call(place: RankSetup) -> tuple[Callable[..., Any], tuple[Any, ...]]:
                 return rank_broadcast.receive, (place, order, None if place.rank.rank else data)
 
             try:

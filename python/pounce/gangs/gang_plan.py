@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import errors
-from .._common.rank import Offer, PeerFailed, Place, Rank
+from .._common.rank import Offer, PeerFailed, Rank, RankSetup
 
 # The lease of a rank ended, with all that ran there.
 LEASE_ENDED = (errors.NodeFailed, errors.Preempted, errors.JobCancelled, errors.WalltimeReached, errors.LeaseEnded,
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
     restart: int = 0          # how often it was restarted with other ranks
 
 
-def places(offers: Sequence[Offer], kind: Kind) -> list[Place]:
+def places(offers: Sequence[Offer], kind: Kind) -> list[RankSetup]:
     """One place for each worker. The order of the workers is the order of the ranks."""
     nodes = list(dict.fromkeys(offer.node for offer in offers))
     of_node = {node: [rank for rank, offer in enumerate(offers) if offer.node == node] for node in nodes}
@@ -44,7 +44,7 @@ def places(offers: Sequence[Offer], kind: Kind) -> list[Place]:
             environment["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL"
         if _is_numbered_by_local_rank(devices):
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
-        made.append(Place(offer.process, rank, environment, ",".join(filter(None, devices)), offer.node))
+        made.append(RankSetup(offer.process, rank, environment, ",".join(filter(None, devices)), offer.node))
     return made
 
 
@@ -76,7 +76,7 @@ def _environment(rank: Rank, first: Offer, own: Offer, kind: Kind, node: int, no
     return {name: str(value) for name, value in environment.items()}
 
 
-def torchrun_environment(place: Place) -> dict[str, str]:
+def torchrun_environment(place: RankSetup) -> dict[str, str]:
     """torchrun's options for the node that `place` leads, as variables. torchrun starts the node's ranks itself."""
     given = place.environment
     devices = {"CUDA_VISIBLE_DEVICES": place.node_devices} if place.node_devices else {}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import errors
-from .._common.rank import PeerFailed, Place
+from .._common.rank import PeerFailed, RankSetup
 from .._engine.options import Options
 from .._engine.session import Session
 from .._engine.submission import Submitter
@@ -23,7 +23,7 @@ from .rank_output import RankOutput
 NOTICE_S = 1.0  # how long the news of a worker's death may take
 GRACE_S = 2.0  # for the other ranks to stop after one has failed: they wait in a collective that cannot end
 
-Call = Callable[[Place], tuple[Callable[..., Any], tuple[Any, ...]]]  # the function of a rank and its arguments
+Call = Callable[[RankSetup], tuple[Callable[..., Any], tuple[Any, ...]]]  # the function of a rank and its arguments
 
 
 class Rank(NamedTuple):
@@ -48,7 +48,7 @@ class RankTasks:
         task = Task(name, rank.options)
         task.worker = rank.worker
         future = Future(self.session, task)
-        with self.session.news_wait():
+        with self.session.events_held_back():
             self._submitter.submit(task, function, args, {}, 0)
             if output is not None:
                 self.session.show_at(task, output)
@@ -64,7 +64,7 @@ class RankTasks:
 class Run:
     """All ranks of one program while it runs."""
 
-    def __init__(self, tasks: RankTasks, name: str, ranks: Sequence[Rank], places: Sequence[Place], call: Call):
+    def __init__(self, tasks: RankTasks, name: str, ranks: Sequence[Rank], places: Sequence[RankSetup], call: Call):
         self.failures: list[Failure] = []  # in the order of their arrival
         self.returned: list[int] = []      # also after one has failed: the order of the news is chance
         self.is_stopped = False            # by `stop`: later failures are consequences

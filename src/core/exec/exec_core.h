@@ -64,7 +64,6 @@ using Event = std::variant<TaskArrived, RunnerReady, RunnerAway, RunEnded, Outco
 
 // What the worker's engine must do after an event. Each is idempotent or happens once per task and attempt. Values.
 // Thread: any.
-
 enum class Failure : std::uint8_t { kCancelled, kInputsMissing };
 
 struct StartTask {  // give it to the main thread

@@ -18,7 +18,6 @@
 namespace pounce::forecast {
 
 // How long jobs really ran, as a share of the time that they had asked for: what a forecast learns from. Bounded.
-
 struct Run {
   std::uint32_t job = 0;
   std::string user, class_name;
@@ -57,7 +56,6 @@ class Runs {
 
 // What is in use, in the order of the times at which it is free at the latest: kept in order as jobs start and end, so
 // that no question sorts. `Time` is a parameter so that a test can count comparisons.
-
 using Amounts = std::vector<std::uint64_t>;  // of each thing that is counted
 
 template <class Time = double>

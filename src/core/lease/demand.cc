@@ -44,7 +44,7 @@ void forget_session(Core& core, const SessionId& session, CauseCode why) {
   for (auto& [id, lease] : core.leases) {
     if (!lease.owner || lease.owner->session != session) continue;
     dismiss(core, lease, session, why);
-    if (accept(core, lease, News::kOwnerGone)) give_back(core, lease, error_of(ErrorCode::kLeaseEnded, why));
+    if (accept(core, lease, Trigger::kOwnerGone)) give_back(core, lease, error_of(ErrorCode::kLeaseEnded, why));
   }
   let_go_of_holds(core, session, why);
   core.sessions.erase(session);
@@ -141,7 +141,7 @@ Lease* take_over(Core& core, const Owner& owner, const Request& request, Lease* 
   Lease* lease = held_by(core, request);
   if (lease == nullptr && request.waiting > 0) lease = spare_for(core, request.resources);
   if (lease == nullptr) return wanted;
-  if (wanted != nullptr && accept(core, *wanted, News::kDemandGone)) {
+  if (wanted != nullptr && accept(core, *wanted, Trigger::kDemandGone)) {
     wanted->owner.reset();
     finish(core, *wanted, error_of(ErrorCode::kLeaseEnded, CauseCode::kAnotherServes));
   }
@@ -162,7 +162,7 @@ Lease* serving(Core& core, const Owner& owner, const Request& request) {
   if (lease != nullptr && lease->resources != request.resources) {
     if (lease->resources.of_one_lease() == request.resources.of_one_lease()) {
       lease->resources = request.resources;  // its pool has another size now
-    } else if (accept(core, *lease, News::kOwnerGone)) {
+    } else if (accept(core, *lease, Trigger::kOwnerGone)) {
       give_back(core, *lease, error_of(ErrorCode::kLeaseEnded, CauseCode::kOtherResources));
       lease = nullptr;
     }
@@ -172,7 +172,7 @@ Lease* serving(Core& core, const Owner& owner, const Request& request) {
 }
 
 void hear_demand(Core& core, Lease& lease, bool demanded) {
-  if (accept(core, lease, demanded ? News::kDemandCame : News::kDemandGone)) refresh(core, lease);
+  if (accept(core, lease, demanded ? Trigger::kDemandCame : Trigger::kDemandGone)) refresh(core, lease);
 }
 
 void request_lease(Core& core, const Owner& owner, const Resources& resources) {

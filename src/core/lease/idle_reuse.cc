@@ -53,7 +53,6 @@ std::vector<Lease*> reusable_leases(Core& core) {  // the longest idle first
 // A busy lease leaves such a loop between two steps, has its variables saved, and its task goes on elsewhere. It is
 // told only when another job has waited for step_yield_after, and never before the loop has run for step_min_run here,
 // so that no task moves all the time. The worker, not this core, gives the lease up: its loop may end first.
-
 bool may_be_left(const Core& core, const Lease& lease) {
   return lease.stepping() && lease.stepping_since && lease.job && !lease.yield_told &&
          core.now >= *lease.stepping_since + core.times.step_min_run;
@@ -96,7 +95,6 @@ void note_wanted_loops(Core& core, const std::vector<Lease*>& wanted) {
 
 // Only while there is a lease that may go (a loop that can be left counts, and is looked after less often), never more
 // than once an interval however many there are, and less often where Slurm finds it a burden.
-
 constexpr int kBlindAfter = 3;  // failed looks in a row
 constexpr int kSeldom = 50;     // a look costs slurmctld at most what it takes: no more than 2 % of its time
 

@@ -106,7 +106,7 @@ bool identify(Core& core, Lease& lease, const JobView& view) {
   }
   if (view.job_identity.restart < lease.job->restart) return false;
   if (view.job_identity.restart > lease.job->restart) {
-    if (!accept(core, lease, News::kJobRequeued)) return false;
+    if (!accept(core, lease, Trigger::kJobRequeued)) return false;
     return job_requeued(core, lease, view.job_identity);
   }
   lease.job->submit_time_s = view.job_identity.submit_time_s;  // Slurm's own stamp, if it was not known exactly
@@ -185,7 +185,7 @@ void job_queued(Core& core, Lease& lease, const JobView& view) {
   lease.seen_waiting = true;
   if (lease.state != LeaseState::kSubmitting) return;
   // A worker of this very run has come: the view is older than it.
-  if (!lease.workers.empty() && accept(core, lease, News::kJobRunning)) return job_runs(core, lease);
+  if (!lease.workers.empty() && accept(core, lease, Trigger::kJobRunning)) return job_runs(core, lease);
   enter(core, lease, LeaseState::kQueued, {.code = CauseCode::kInQueue, .job = view.job_identity.job.value});
   poll_soon(core, core.times.poll_min);
 }
@@ -194,23 +194,23 @@ void tell_lease(Core& core, Lease& lease, const JobView& view) {
   switch (view.state) {
     case JobState::kUnknown:
       // Its worker, where there is one, knows better.
-      if (lease.pending() && lease.linked() && accept(core, lease, News::kJobRunning)) return job_runs(core, lease);
-      if (accept(core, lease, News::kJobUnknown))
+      if (lease.pending() && lease.linked() && accept(core, lease, Trigger::kJobRunning)) return job_runs(core, lease);
+      if (accept(core, lease, Trigger::kJobUnknown))
         lease.history.add(core.now, {.code = CauseCode::kUnknownState, .word = view.state_name});
       return;
     case JobState::kQueued:
-      if (accept(core, lease, News::kJobQueued)) job_queued(core, lease, view);
+      if (accept(core, lease, Trigger::kJobQueued)) job_queued(core, lease, view);
       return;
     case JobState::kRunning:
-      if (!accept(core, lease, News::kJobRunning)) return;
+      if (!accept(core, lease, Trigger::kJobRunning)) return;
       if (lease.over()) return cancel_excess(core, view.job_identity);
       if (lease.pending()) job_runs(core, lease);
       return;
     case JobState::kEnding:
-      if (accept(core, lease, News::kJobEnding)) job_ends(core, lease, view);
+      if (accept(core, lease, Trigger::kJobEnding)) job_ends(core, lease, view);
       return;
     case JobState::kEnded:
-      if (accept(core, lease, News::kJobEnded)) finish(core, lease, reason_of_end(core, lease, view));
+      if (accept(core, lease, Trigger::kJobEnded)) finish(core, lease, reason_of_end(core, lease, view));
       return;
   }
 }

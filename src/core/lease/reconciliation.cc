@@ -190,7 +190,7 @@ void remember_end(Core& core, const JobView& view) {
 void over_already(Core& core, Lease& lease, const JobView& view) {
   const bool another_run =
       lease.job && (lease.job->job != view.job_identity.job || lease.job->restart > view.job_identity.restart);
-  if (another_run || core.reconciliation.begun <= lease.doubt_from || !accept(core, lease, News::kJobEnded)) return;
+  if (another_run || core.reconciliation.begun <= lease.doubt_from || !accept(core, lease, Trigger::kJobEnded)) return;
   const Error why = job::error_of_end(view);
   end_workers(core, lease, cause_of(why), false);
   finish(core, lease, why);
@@ -228,7 +228,7 @@ bool may_be_absent(const Core& core, const Lease& lease) {
 }
 
 void not_shown(Core& core, Lease& lease) {
-  if (!may_be_absent(core, lease) || !accept(core, lease, News::kAbsent)) return;
+  if (!may_be_absent(core, lease) || !accept(core, lease, Trigger::kAbsent)) return;
   ++lease.absent;
   core.changed = true;
   if (lease.absent < kAbsentTwice) {

@@ -111,7 +111,7 @@ void detach(Core& core, Lease& lease, const Error& why) {
 void on(Core& core, const CancelDone& event) {
   Lease* lease = find_lease(core, event.lease);
   if (lease == nullptr) return core.ignore();
-  if (!accept(core, *lease, News::kCancelDone)) return;
+  if (!accept(core, *lease, Trigger::kCancelDone)) return;
   lease->cancel_under_way = false;
   lease->history.add(
       core.now, event.outcome ? Cause{CauseCode::kCancelDone}
@@ -142,11 +142,12 @@ TimePoint patience_until(const Core& core, const Lease& lease) {
 
 void settle_end(Core& core, Lease& lease) {
   if (lease.state == LeaseState::kDraining) {
-    if (core.due(patience_until(core, lease)) && accept(core, lease, News::kTimePassed)) leave_no_longer(core, lease);
+    if (core.due(patience_until(core, lease)) && accept(core, lease, Trigger::kTimePassed))
+      leave_no_longer(core, lease);
     return;
   }
   if (lease.cancel_under_way || lease.job_ending || !lease.identified()) return;
-  if (core.due(lease.cancel_again) && accept(core, lease, News::kTimePassed)) send_cancel(core, lease);
+  if (core.due(lease.cancel_again) && accept(core, lease, Trigger::kTimePassed)) send_cancel(core, lease);
 }
 
 // ---- before its idle time is over ---------------------------------------------------------------------------------
@@ -154,10 +155,10 @@ void settle_end(Core& core, Lease& lease) {
 // Other jobs wait for what these leases hold.
 void on(Core& core, const QueueSnapshotTaken& event) {
   for (Lease* lease : wanted_by_others(core, event)) {
-    if (!accept(core, *lease, News::kSomebodyWaits)) continue;
+    if (!accept(core, *lease, Trigger::kOtherJobWaits)) continue;
     const std::map<std::string, std::string> context = {{"given_back", "somebody_waits"},
                                                         {"gpus", std::to_string(lease->resources.all_gpus())}};
-    give_back(core, *lease, error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kSomebodyWaits}, context), true);
+    give_back(core, *lease, error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kOtherJobWaits}, context), true);
   }
 }
 
@@ -180,7 +181,7 @@ void release_now(Core& core, Lease& lease, const Error& why) {
 void on(Core& core, const ReleaseAsked& event) {
   Lease* lease = find_lease(core, event.lease);
   if (lease == nullptr) return core.ignore();
-  if (!accept(core, *lease, News::kReleaseAsked)) return;
+  if (!accept(core, *lease, Trigger::kReleaseAsked)) return;
   if (event.now) return release_now(core, *lease, event.why);
   lease->release_asked = true;
   lease->history.add(core.now, CauseCode::kToBeReleased);
@@ -229,21 +230,21 @@ void note_silence(Core& core, Lease& lease) {
 
 void settle_deadlines(Core& core, Lease& lease) {
   if (lease.end) {  // decided while its submission was under way
-    if (accept(core, lease, News::kOwnerGone)) give_back(core, lease, *lease.end);
+    if (accept(core, lease, Trigger::kOwnerGone)) give_back(core, lease, *lease.end);
     return;
   }
   note_silence(core, lease);
   if (worker_lost(core, lease)) {
-    if (accept(core, lease, News::kTimePassed)) give_up_lease(core, lease);
+    if (accept(core, lease, Trigger::kTimePassed)) give_up_lease(core, lease);
     return;
   }
   const bool wanted = needed(core, lease);
   if (lease.owner && !wanted && lease.state == LeaseState::kQueued) {
-    accept(core, lease, News::kDemandGone);
+    accept(core, lease, Trigger::kDemandGone);
     return give_back(core, lease, error_of(ErrorCode::kLeaseEnded, CauseCode::kNothingWaits));
   }
   if (const auto why = deadline_passed(core, lease)) {
-    if (!accept(core, lease, News::kTimePassed)) return;
+    if (!accept(core, lease, Trigger::kTimePassed)) return;
     if (lease.state == LeaseState::kStarting && wanted) count_bad_start(core, lease, *why);
     give_back(core, lease, *why, lease.state == LeaseState::kIdle);
   }

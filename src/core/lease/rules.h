@@ -120,7 +120,7 @@ void settle(Core& core);  // every deadline once
 // ---- from one state to another (transition_table.cc) --------------------------------------------------------------
 
 // The table decides whether a lease hears news. false: it is ignored.
-bool accept(Core& core, Lease& lease, News news);
+bool accept(Core& core, Lease& lease, Trigger trigger);
 // The only way from one state to another; its owner is told.
 void enter(Core& core, Lease& lease, LeaseState state, const Cause& why);
 inline void enter(Core& core, Lease& lease, LeaseState state, CauseCode why) { enter(core, lease, state, Cause{why}); }

@@ -59,7 +59,7 @@ constexpr bool no_job_runs_yet(std::string_view state) {
 // ---- the transition table -----------------------------------------------------------------------------------------
 
 // What one lease can hear. Several events of events.h become one kind here, one becomes several.
-enum class News : std::uint8_t {
+enum class Trigger : std::uint8_t {
   kDemandCame,     // its request has tasks waiting or running
   kDemandGone,     // its request has none any more
   kOwnerGone,      // its session closed, fell silent, or now asks for other resources
@@ -80,12 +80,12 @@ enum class News : std::uint8_t {
   kInterpreterDied,
   kWorkerSeen,
   kWorkerLost,
-  kSomebodyWaits,  // another job waits for what it holds, while it is kept warm
+  kOtherJobWaits,  // another job waits for what it holds, while it is kept warm
   kTimePassed      // one of the state's own deadlines
 };
-inline constexpr int kNewsKinds = 22;
+inline constexpr int kTriggers = 22;
 
-std::string_view word(News news);
+std::string_view word(Trigger trigger);
 
 // The table's answer to one (state, news): the states that may follow, or why the news is ignored. The rules look here
 // before they act, and the tests hold every transition to it; docs/states.md prints the table.
@@ -96,7 +96,7 @@ struct Cell {
   constexpr bool allows(LeaseState state) const { return (next >> static_cast<int>(state) & 1u) != 0; }
 };
 
-const Cell& cell(LeaseState state, News news);
+const Cell& cell(LeaseState state, Trigger trigger);
 
 // ---- history ------------------------------------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ void submit(Core& core, Lease& lease) {
 
 void settle_submission(Core& core, Lease& lease) {
   if (!needed(core, lease)) {
-    accept(core, lease, News::kDemandGone);
+    accept(core, lease, Trigger::kDemandGone);
     return give_back(core, lease, error_of(ErrorCode::kLeaseEnded, CauseCode::kNothingWaits));
   }
   if (!core.reconciliation.done_once || core.slurm.lost) return;
@@ -107,7 +107,7 @@ void settle_submission(Core& core, Lease& lease) {
     const TimePoint start = next_start(core, before_in_line(core, lease));
     if (start > core.now) return wait_for_start(core, lease, start);
   }
-  if (accept(core, lease, News::kTimePassed)) submit(core, lease);
+  if (accept(core, lease, Trigger::kTimePassed)) submit(core, lease);
 }
 
 // ---- its answer ---------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ Lease* submission_under_way(Core& core, const LeaseId& id) {
 }
 
 void submit_unclear(Core& core, Lease& lease, const Error& error) {
-  if (!accept(core, lease, News::kSubmitUnclear)) return;
+  if (!accept(core, lease, Trigger::kSubmitUnclear)) return;
   lease.doubt_from = core.reconciliation.begun;
   lease.absent = 0;
   doubt(core);
@@ -158,7 +158,7 @@ void on(Core& core, const Submitted& event) {
   if (lease == nullptr) return;
   lease->submit_under_way = false;
   lease->seen_waiting = true;
-  if (!accept(core, *lease, News::kSubmitted)) return;
+  if (!accept(core, *lease, Trigger::kSubmitted)) return;
   if (lease->over()) return cancel_excess(core, event.job);
   if (!event.note.empty()) lease->history.add(core.now, {.code = CauseCode::kSaid, .said = event.note});
   if (!lease->job || (lease->job->job == event.job.job && lease->job->submit_time_s == 0)) {
@@ -177,7 +177,7 @@ void on(Core& core, const SubmitFailed& event) {
   if (lease == nullptr) return;
   lease->submit_under_way = false;
   if (!clear_refusal(event.error.code)) return submit_unclear(core, *lease, event.error);
-  if (!accept(core, *lease, News::kSubmitRefused)) return;
+  if (!accept(core, *lease, Trigger::kSubmitRefused)) return;
   const auto owner = lease->owner;
   RequestState* record = request_of(core, *lease);
   finish(core, *lease,

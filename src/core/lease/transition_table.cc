@@ -38,7 +38,7 @@ constexpr Cell kNone = no("nothing was submitted"), kLate = no("late"), kOver = 
                kNotReused = no("it is not kept warm");
 
 // clang-format off
-constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
+constexpr Cell kTable[kTriggers][kLeaseStates] = {
     //                        req.   submitt. queued     starting  idle    busy    drain.  ending  ended
     /* kDemandCame */         {kW,    kS,     kQ,        kT,       kB,     kB,     kD,     kLate,  kOver},
     /* kDemandGone */         {kX,    kS,     kQE,       kT,       kI,     kIB,    kD,     kLate,  kOver},
@@ -60,35 +60,37 @@ constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
     /* kInterpreterDied */    {kNone, kS,     kNoWorker, kTDE,     kTIDE,  kTIBDE,   kD,     kLate,  kOver},
     /* kWorkerSeen */        {kNone, kS,     kNoWorker, kT,       kIB,    kIB,    kBD,    kLate,  kOver},
     /* kWorkerLost */         {kNone, kS,     kNoWorker, kT,       kI,     kB,     kD,     kE,     kOver},
-    /* kSomebodyWaits */      {kNone, kNotReused, kNotReused, kDE, kDE,  kNotReused, kNotReused, kNotReused, kOver},
+    /* kOtherJobWaits */      {kNone, kNotReused, kNotReused, kDE, kDE,  kNotReused, kNotReused, kNotReused, kOver},
     /* kTimePassed */         {kS,    kNoTime, kE,       kDE,      kDE,    kDE,    kE,     kE,     kOver},
 };
 // clang-format on
 
 }  // namespace
 
-const Cell& cell(LeaseState state, News news) { return kTable[static_cast<int>(news)][static_cast<int>(state)]; }
+const Cell& cell(LeaseState state, Trigger trigger) {
+  return kTable[static_cast<int>(trigger)][static_cast<int>(state)];
+}
 
-std::string_view word(News news) {
-  constexpr std::string_view kWords[kNewsKinds] = {
+std::string_view word(Trigger trigger) {
+  constexpr std::string_view kWords[kTriggers] = {
       "demand came",         "demand gone",      "owner gone",     "release asked",
       "submitted",           "submit refused",   "submit unclear", "absent from a reconciliation",
       "job unknown",         "job queued",       "job running",    "job ending",
       "job ended",           "job requeued",     "cancel done",    "worker connected",
       "interpreter started", "interpreter died", "worker heard",   "worker lost",
-      "somebody waits",      "time passed"};
-  return kWords[static_cast<int>(news)];
+      "another job waits",   "time passed"};
+  return kWords[static_cast<int>(trigger)];
 }
 
 // ---- from one state to another ------------------------------------------------------------------------------------
 
-bool accept(Core& core, Lease& lease, News news) {
-  core.answer = &cell(lease.state, news);
+bool accept(Core& core, Lease& lease, Trigger trigger) {
+  core.answer = &cell(lease.state, trigger);
   core.answer_for = lease.id;
   if (core.answer->next != 0) return true;
   lease.history.add(
       core.now,
-      {.code = CauseCode::kIgnored, .word = std::string(word(news)), .said = std::string(core.answer->ignored)});
+      {.code = CauseCode::kIgnored, .word = std::string(word(trigger)), .said = std::string(core.answer->ignored)});
   core.ignore();
   return false;
 }

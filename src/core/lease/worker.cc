@@ -21,12 +21,12 @@ bool right_job(Core& core, Lease& lease, const WorkerConnected& event) {
   if (event.job.value == 0 || !lease.job) return true;
   if (event.job != lease.job->job || event.restart < lease.job->restart) return false;
   if (event.restart == lease.job->restart) return true;
-  if (!accept(core, lease, News::kJobRequeued)) return false;
+  if (!accept(core, lease, Trigger::kJobRequeued)) return false;
   JobIdentity next = *lease.job;
   next.restart = event.restart;
   next.submit_time_s = 0;  // a requeue changes it
   const bool go_on = job_requeued(core, lease, next);
-  return accept(core, lease, News::kWorkerConnected) && go_on;
+  return accept(core, lease, Trigger::kWorkerConnected) && go_on;
 }
 
 // A process that lives on beside the newer process that has its place.
@@ -88,7 +88,7 @@ void link(Core& core, Lease& lease, const WorkerConnected& event) {
 void on(Core& core, const WorkerConnected& event) {
   Lease* lease = find_lease(core, event.lease);
   if (lease == nullptr) lease = &take_on_trust(core, event.lease);
-  if (!accept(core, *lease, News::kWorkerConnected)) return send_away(core, event, CauseCode::kNotSubmitted);
+  if (!accept(core, *lease, Trigger::kWorkerConnected)) return send_away(core, event, CauseCode::kNotSubmitted);
   if (lease->state >= LeaseState::kEnding || !right_job(core, *lease, event))
     return send_away(core, event, CauseCode::kLeaseOver);
   if (is_replaced(*lease, event)) return send_away(core, event, CauseCode::kWorkerReplaced);
@@ -115,14 +115,14 @@ struct Speaker {
   Worker* worker = nullptr;
 };
 
-Speaker speaker(Core& core, const LeaseId& id, WorkerIndex index, WorkerLink link, News news) {
+Speaker speaker(Core& core, const LeaseId& id, WorkerIndex index, WorkerLink link, Trigger trigger) {
   Lease* lease = find_lease(core, id);
   const auto known = lease == nullptr ? decltype(lease->workers.end()){} : lease->workers.find(index);
   if (lease == nullptr || known == lease->workers.end() || known->second.link != link) {
     core.ignore();
     return {};
   }
-  if (!accept(core, *lease, news)) return {};
+  if (!accept(core, *lease, trigger)) return {};
   heard(core, *lease, known->second);
   return {lease, &known->second};
 }
@@ -185,7 +185,7 @@ void give_up_worker(Core& core, Lease& lease, Worker& worker, const Error& error
 }  // namespace
 
 void on(Core& core, const InterpreterStarted& event) {
-  const auto [lease, worker] = speaker(core, event.lease, event.worker, event.link, News::kInterpreterStarted);
+  const auto [lease, worker] = speaker(core, event.lease, event.worker, event.link, Trigger::kInterpreterStarted);
   if (lease == nullptr || is_gone(core, *worker, event.epoch)) return;
   if (worker->spent)  // it did not hear
     return core.act(EndWorker{lease->id, worker->link, spent_because(*worker, {}), false});
@@ -198,7 +198,7 @@ void on(Core& core, const InterpreterStarted& event) {
 }
 
 void on(Core& core, const InterpreterDied& event) {
-  const auto [lease, worker] = speaker(core, event.lease, event.worker, event.link, News::kInterpreterDied);
+  const auto [lease, worker] = speaker(core, event.lease, event.worker, event.link, Trigger::kInterpreterDied);
   if (lease == nullptr || is_gone(core, *worker, event.epoch)) return;
   interpreter_died(core, *lease, *worker, event);
   if (lease->state != LeaseState::kStarting && !lease->active()) return;
@@ -235,7 +235,7 @@ void note_warning(Core& core, Lease& lease, std::uint32_t warnings) {
 }  // namespace
 
 void on(Core& core, const WorkerSeen& event) {
-  const auto [lease, worker] = speaker(core, event.lease, event.worker, event.link, News::kWorkerSeen);
+  const auto [lease, worker] = speaker(core, event.lease, event.worker, event.link, Trigger::kWorkerSeen);
   if (lease == nullptr) return;
   worker->running = event.running;
   worker->heard = true;
@@ -253,7 +253,7 @@ void on(Core& core, const WorkerSeen& event) {
 }
 
 void on(Core& core, const WorkerLost& event) {
-  const auto [lease, worker] = speaker(core, event.lease, event.worker, event.link, News::kWorkerLost);
+  const auto [lease, worker] = speaker(core, event.lease, event.worker, event.link, Trigger::kWorkerLost);
   if (lease == nullptr) return;
   if (!event.cut) note_state(core, *lease, *worker, event.state);
   if (!worker->linked) return;

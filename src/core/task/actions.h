@@ -12,29 +12,29 @@
 namespace pounce::task {
 
 struct Connect {  // to the endpoint and key that came with the grant
-  Place place;
+  WorkerRef place;
   Epoch epoch;
 };
 struct Disconnect {
-  Place place;
+  WorkerRef place;
 };
 struct SendTask {
-  Place place;
+  WorkerRef place;
   TaskId task;
   std::uint32_t attempt = 0;  // 0 the first time
 };
 struct SendCancel {
-  Place place;
+  WorkerRef place;
   TaskId task;
   std::chrono::milliseconds grace{};
   bool only_if_queued = false;
 };
 struct SendQuery {  // about all tasks that it still counts on there, which may be none
-  Place place;
+  WorkerRef place;
   std::vector<TaskId> tasks;
 };
 struct Acknowledge {  // the worker may forget it
-  Place place;
+  WorkerRef place;
   TaskId task;
 };
 struct Deliver {  // the outcome that has just arrived is the task's end
@@ -45,7 +45,7 @@ struct Fail {  // the task's end
   Error error;
 };
 struct TellReach {  // tell the user whose task is there or waits for it
-  Place place;
+  WorkerRef place;
   bool reachable = false;  // true: again
 };
 struct SendDemand {  // all of it each time

@@ -6,7 +6,7 @@
 
 namespace pounce::task {
 
-Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place, const std::string& machine) {
+Broadcast::Decisions Broadcast::wants(const ObjectId& object, const WorkerRef& place, const std::string& machine) {
   Decisions decisions;
   Spread& spread = spreads_[object];
   spread.machines[place] = machine;
@@ -16,19 +16,21 @@ Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place
   return decisions;
 }
 
-void Broadcast::made(const ObjectId& object, const Place& place, const std::string& machine) {
+void Broadcast::made(const ObjectId& object, const WorkerRef& place, const std::string& machine) {
   Spread& spread = spreads_[object];
   spread.machines[place] = machine;
   spread.under_way[place] = {place};
 }
 
-Broadcast::Decisions Broadcast::has(const ObjectId& object, const Place& place) { return settle(object, place, true); }
+Broadcast::Decisions Broadcast::has(const ObjectId& object, const WorkerRef& place) {
+  return settle(object, place, true);
+}
 
-Broadcast::Decisions Broadcast::refused(const ObjectId& object, const Place& place) {
+Broadcast::Decisions Broadcast::refused(const ObjectId& object, const WorkerRef& place) {
   return settle(object, place, false);
 }
 
-Broadcast::Decisions Broadcast::settle(const ObjectId& object, const Place& place, bool has_it) {
+Broadcast::Decisions Broadcast::settle(const ObjectId& object, const WorkerRef& place, bool has_it) {
   Decisions decisions;
   const auto found = spreads_.find(object);
   if (found == spreads_.end() || !found->second.under_way.contains(place)) return decisions;  // it came some other way
@@ -39,7 +41,7 @@ Broadcast::Decisions Broadcast::settle(const ObjectId& object, const Place& plac
   return decisions;
 }
 
-Broadcast::Decisions Broadcast::failed(const ObjectId& object, const Place& place) {
+Broadcast::Decisions Broadcast::failed(const ObjectId& object, const WorkerRef& place) {
   Decisions decisions;
   const auto found = spreads_.find(object);
   if (found == spreads_.end()) return decisions;
@@ -53,7 +55,7 @@ Broadcast::Decisions Broadcast::failed(const ObjectId& object, const Place& plac
   return decisions;
 }
 
-Broadcast::Decisions Broadcast::slow(const Place& place) {
+Broadcast::Decisions Broadcast::slow(const WorkerRef& place) {
   Decisions decisions;
   for (auto& [object, spread] : spreads_) {
     spread.sources.erase(place);
@@ -64,7 +66,7 @@ Broadcast::Decisions Broadcast::slow(const Place& place) {
 }
 
 // Fetches from this worker go on: their readers report it when they fail.
-Broadcast::Decisions Broadcast::gone(const Place& place) {
+Broadcast::Decisions Broadcast::gone(const WorkerRef& place) {
   Decisions decisions;
   for (auto& [object, spread] : spreads_) {
     spread.sources.erase(place);
@@ -77,7 +79,7 @@ Broadcast::Decisions Broadcast::gone(const Place& place) {
   return decisions;
 }
 
-void Broadcast::dropped(const ObjectId& object, const Place& place) {
+void Broadcast::dropped(const ObjectId& object, const WorkerRef& place) {
   if (const auto found = spreads_.find(object); found != spreads_.end()) found->second.sources.erase(place);
 }
 
@@ -87,7 +89,7 @@ void Broadcast::forget(const ObjectId& object) {
     spreads_.erase(found);
 }
 
-void Broadcast::end_fetch(const ObjectId& object, Spread& spread, const Place& place, Decisions& decisions) {
+void Broadcast::end_fetch(const ObjectId& object, Spread& spread, const WorkerRef& place, Decisions& decisions) {
   const auto fetch = spread.under_way.extract(place);
   if (fetch && fetch.mapped().from != place) decisions.over.push_back({object, place, fetch.mapped().from});
 }
@@ -112,44 +114,44 @@ void Broadcast::begin_what_can(const ObjectId& object, Spread& spread, Decisions
 }
 
 // A worker whose machine has the object, or is getting it, uses no other path.
-std::optional<std::optional<Place>> Broadcast::Spread::source_for(const Waiting& one, std::uint32_t most) const {
+std::optional<std::optional<WorkerRef>> Broadcast::Spread::source_for(const Waiting& one, std::uint32_t most) const {
   const auto is_beside = [&](const auto& entry) { return beside(one.place, entry.first); };
   if (!one.from_client && std::ranges::any_of(sources, is_beside)) {
-    const auto source = least_used([&](const Place& source, std::uint32_t) { return beside(one.place, source); });
-    return source ? std::optional<std::optional<Place>>(source) : std::nullopt;
+    const auto source = least_used([&](const WorkerRef& source, std::uint32_t) { return beside(one.place, source); });
+    return source ? std::optional<std::optional<WorkerRef>>(source) : std::nullopt;
   }
   if (!one.from_client &&
       std::ranges::any_of(under_way, [&](const auto& fetch) { return fetch.second.counts && is_beside(fetch); }))
     return std::nullopt;
   const auto is_made_there = [](const auto& fetch) { return fetch.second.counts && fetch.second.from == fetch.first; };
   if (!one.from_client && std::ranges::any_of(under_way, is_made_there)) return std::nullopt;
-  const auto best = least_used([&](const Place&, std::uint32_t gave) { return !one.from_client && gave < most; });
-  if (best) return std::optional<std::optional<Place>>(best);
-  if (!busy(std::nullopt) && (one.from_client || by_client < most)) return std::optional<Place>();
+  const auto best = least_used([&](const WorkerRef&, std::uint32_t gave) { return !one.from_client && gave < most; });
+  if (best) return std::optional<std::optional<WorkerRef>>(best);
+  if (!busy(std::nullopt) && (one.from_client || by_client < most)) return std::optional<WorkerRef>();
   return std::nullopt;
 }
 
-std::optional<Place> Broadcast::Spread::least_used(
-    const std::function<bool(const Place& source, std::uint32_t gave)>& may) const {
-  const std::pair<const Place, std::uint32_t>* best = nullptr;
+std::optional<WorkerRef> Broadcast::Spread::least_used(
+    const std::function<bool(const WorkerRef& source, std::uint32_t gave)>& may) const {
+  const std::pair<const WorkerRef, std::uint32_t>* best = nullptr;
   for (const auto& source : sources)
     if (may(source.first, source.second) && !busy(source.first) && (best == nullptr || source.second < best->second))
       best = &source;
   return best == nullptr ? std::nullopt : std::optional(best->first);
 }
 
-bool Broadcast::Spread::beside(const Place& one, const Place& other) const {
+bool Broadcast::Spread::beside(const WorkerRef& one, const WorkerRef& other) const {
   const auto first = machines.find(one), second = machines.find(other);
   return first != machines.end() && second != machines.end() && !first->second.empty() &&
          first->second == second->second;
 }
 
-bool Broadcast::Spread::busy(const std::optional<Place>& source) const {
+bool Broadcast::Spread::busy(const std::optional<WorkerRef>& source) const {
   return std::ranges::any_of(under_way,
                              [&](const auto& fetch) { return fetch.second.counts && fetch.second.from == source; });
 }
 
-std::uint32_t& Broadcast::Spread::given_by(const std::optional<Place>& source) {
+std::uint32_t& Broadcast::Spread::given_by(const std::optional<WorkerRef>& source) {
   return source ? sources.at(*source) : by_client;
 }
 

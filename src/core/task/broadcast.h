@@ -21,8 +21,8 @@ class Broadcast {
  public:
   struct Fetch {
     ObjectId object;
-    Place to;
-    std::optional<Place> from;  // nullopt: the client
+    WorkerRef to;
+    std::optional<WorkerRef> from;  // nullopt: the client
     bool operator==(const Fetch&) const = default;
   };
   struct Decisions {
@@ -31,44 +31,45 @@ class Broadcast {
   };
 
   // Machine empty: it shares none.
-  Decisions wants(const ObjectId& object, const Place& place, const std::string& machine = {});
+  Decisions wants(const ObjectId& object, const WorkerRef& place, const std::string& machine = {});
   // A task of that worker made the object, and the worker copies it to where others can fetch it. Workers that want
   // it wait until it `has` the copy or was refused.
-  void made(const ObjectId& object, const Place& place, const std::string& machine = {});
-  Decisions has(const ObjectId& object, const Place& place);
-  Decisions refused(const ObjectId& object, const Place& place);  // the worker does not get it
+  void made(const ObjectId& object, const WorkerRef& place, const std::string& machine = {});
+  Decisions has(const ObjectId& object, const WorkerRef& place);
+  Decisions refused(const ObjectId& object, const WorkerRef& place);  // the worker does not get it
   // The source does not serve it: this fetch comes from the client, and no fetch uses that source any more.
-  Decisions failed(const ObjectId& object, const Place& place);
-  Decisions slow(const Place& place);  // it is silent: its sources serve others meanwhile
-  Decisions gone(const Place& place);  // and with it what it wants, has or fetches
-  void dropped(const ObjectId& object, const Place& place);
+  Decisions failed(const ObjectId& object, const WorkerRef& place);
+  Decisions slow(const WorkerRef& place);  // it is silent: its sources serve others meanwhile
+  Decisions gone(const WorkerRef& place);  // and with it what it wants, has or fetches
+  void dropped(const ObjectId& object, const WorkerRef& place);
   void forget(const ObjectId& object);  // if no worker wants it
 
  private:
   struct UnderWay {
-    std::optional<Place> from;
+    std::optional<WorkerRef> from;
     bool counts = true;  // its source is busy with it
   };
   struct Waiting {
-    Place place;
+    WorkerRef place;
     bool from_client = false;
   };
   struct Spread {
-    std::uint32_t by_client = 0;             // how often the client sent it
-    std::map<Place, std::uint32_t> sources;  // the workers that have it, and how often each sent it
+    std::uint32_t by_client = 0;                 // how often the client sent it
+    std::map<WorkerRef, std::uint32_t> sources;  // the workers that have it, and how often each sent it
     std::deque<Waiting> waiting;
-    std::map<Place, UnderWay> under_way;
-    std::map<Place, std::string> machines;  // of the workers that want the object or have it
+    std::map<WorkerRef, UnderWay> under_way;
+    std::map<WorkerRef, std::string> machines;  // of the workers that want the object or have it
 
-    bool beside(const Place& one, const Place& other) const;
-    bool busy(const std::optional<Place>& source) const;
-    std::optional<std::optional<Place>> source_for(const Waiting& one, std::uint32_t most) const;
-    std::optional<Place> least_used(const std::function<bool(const Place& source, std::uint32_t gave)>& may) const;
-    std::uint32_t& given_by(const std::optional<Place>& source);
+    bool beside(const WorkerRef& one, const WorkerRef& other) const;
+    bool busy(const std::optional<WorkerRef>& source) const;
+    std::optional<std::optional<WorkerRef>> source_for(const Waiting& one, std::uint32_t most) const;
+    std::optional<WorkerRef> least_used(
+        const std::function<bool(const WorkerRef& source, std::uint32_t gave)>& may) const;
+    std::uint32_t& given_by(const std::optional<WorkerRef>& source);
   };
 
-  Decisions settle(const ObjectId& object, const Place& place, bool has_it);
-  static void end_fetch(const ObjectId& object, Spread& spread, const Place& place, Decisions& decisions);
+  Decisions settle(const ObjectId& object, const WorkerRef& place, bool has_it);
+  static void end_fetch(const ObjectId& object, Spread& spread, const WorkerRef& place, Decisions& decisions);
   static void begin_what_can(const ObjectId& object, Spread& spread, Decisions& decisions);
 
   std::map<ObjectId, Spread> spreads_;

@@ -7,7 +7,7 @@
 namespace pounce::task {
 namespace {
 
-Worker* freest_worker(Core& core, QueueId queue, const TaskId& id, Place& place) {
+Worker* freest_worker(Core& core, QueueId queue, const TaskId& id, WorkerRef& place) {
   const std::optional<WorkerIndex> only_on = core.tasks.at(id).only_on;
   Worker* best = nullptr;
   std::uint64_t best_near = 0;
@@ -24,7 +24,7 @@ Worker* freest_worker(Core& core, QueueId queue, const TaskId& id, Place& place)
   return best;
 }
 
-void send_task(Core& core, const Place& place, Worker& worker, TaskId id) {
+void send_task(Core& core, const WorkerRef& place, Worker& worker, TaskId id) {
   Task& task = core.tasks.at(id);
   task.state = TaskState::kSent;
   task.place = place;
@@ -43,7 +43,7 @@ void send_task(Core& core, const Place& place, Worker& worker, TaskId id) {
 // of its data.
 void dispatch(Core& core, QueueId id) {
   auto& waiting = core.queues.at(id).waiting;
-  Place place;
+  WorkerRef place;
   for (auto next = waiting.begin(); next != waiting.end();) {
     const TaskId task = next->second;
     Worker* worker = freest_worker(core, id, task, place);
@@ -65,7 +65,7 @@ std::size_t room(const Core& core, const Worker& worker) {
 
 // ---- what its worker says of a task -------------------------------------------------------------------------------
 
-Task* task_at(Core& core, const Place& place, Epoch epoch, TaskId id) {
+Task* task_at(Core& core, const WorkerRef& place, Epoch epoch, TaskId id) {
   const auto found = core.tasks.find(id);
   if (found == core.tasks.end() || worker_at(core, place, epoch) == nullptr) return nullptr;
   return found->second.place == place ? &found->second : nullptr;

@@ -26,10 +26,10 @@ namespace pounce::task {
 
 // Where a task can run: one worker of one lease. An epoch names its current interpreter. A key tells two runs of the
 // job apart: when the batch system starts a job a second time, it counts from the same epoch again.
-struct Place {
+struct WorkerRef {
   LeaseId lease;
   WorkerIndex worker;
-  constexpr auto operator<=>(const Place&) const = default;
+  constexpr auto operator<=>(const WorkerRef&) const = default;
 };
 
 // ---- the user ----------------------------------------------------------------------------------------------
@@ -64,12 +64,12 @@ struct DaemonFailed {     // it cannot be reached, for a reason that waiting doe
 };
 struct WorkerGranted {
   RequestId request;
-  Place place;
+  WorkerRef place;
   Epoch epoch;
   PublicKey key{};
 };
 struct WorkerDied {
-  Place place;
+  WorkerRef place;
   Epoch epoch;
   Error error;
   std::optional<std::vector<TaskId>> started{};  // no other task was ever started there; nullopt: not known
@@ -93,43 +93,43 @@ struct RequestBound {
 // ---- workers -------------------------------------------------------------------------------------------------
 
 struct WorkerAttached {  // each time the connection is (again) usable
-  Place place;
+  WorkerRef place;
   Epoch epoch;
 };
 struct WorkerUnreachable {
-  Place place;
+  WorkerRef place;
   Epoch epoch;
 };
 struct WorkerSilent {  // its connection stands, but nothing comes
-  Place place;
+  WorkerRef place;
   Epoch epoch;
 };
 struct WorkerSeen {  // something came after all
-  Place place;
+  WorkerRef place;
   Epoch epoch;
 };
 struct WorkerRefusedUs {  // it will never work: another version of pounce or Python
-  Place place;
+  WorkerRef place;
   Epoch epoch;
   Error error;
 };
 struct WorkerLeaving {  // it ends, and starts nothing any more; why it ends comes from the daemon
-  Place place;
+  WorkerRef place;
   Epoch epoch;
   std::vector<TaskId> started{};  // no other task was ever started there
 };
 struct TaskStarted {
-  Place place;
+  WorkerRef place;
   Epoch epoch;
   TaskId task;
 };
 struct OutcomeArrived {
-  Place place;
+  WorkerRef place;
   Epoch epoch;
   TaskId task;
 };
 struct QueryAnswered {
-  Place place;
+  WorkerRef place;
   Epoch epoch;
   TaskId task;
   RemoteTaskState state = RemoteTaskState::kUnknown;

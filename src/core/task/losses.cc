@@ -56,10 +56,10 @@ void on(Core& core, const LeaseLost& event) {
   const auto lease = core.leases.find(event.lease);
   if (lease == core.leases.end()) return;  // said twice, or never granted: nothing of ours is there
   const QueueId queue = core.requests.at(lease->second.request).queue;
-  std::vector<Place> places;
+  std::vector<WorkerRef> places;
   for (const auto& [place, worker] : core.workers)
     if (place.lease == event.lease) places.push_back(place);
-  for (const Place& place : places) lose_worker(core, place, event.error);
+  for (const WorkerRef& place : places) lose_worker(core, place, event.error);
   core.leases.erase(event.lease);
   core.demand.changed = true;
   dispatch(core, queue);
@@ -81,16 +81,16 @@ TimePoint fenced_at(const Core& core, const Worker& worker) {
 }
 
 void fence(Core& core) {
-  std::vector<Place> fenced;
+  std::vector<WorkerRef> fenced;
   for (const auto& [place, worker] : core.workers)
     if (core.now >= fenced_at(core, worker)) fenced.push_back(place);
   const Error silent = error_of(ErrorCode::kLost, CauseCode::kUnreachableTooLong);
-  for (const Place& place : fenced) lose_worker(core, place, silent);
+  for (const WorkerRef& place : fenced) lose_worker(core, place, silent);
   if (fenced.empty()) return;
   for (const auto& [queue, record] : core.queues) dispatch(core, queue);
 }
 
-void lose_worker(Core& core, Place place, Error reason, const Started& started) {
+void lose_worker(Core& core, WorkerRef place, Error reason, const Started& started) {
   const auto found = core.workers.find(place);
   reason.context.try_emplace("lease", place.lease.hex());
   lose_window(core, found->second, reason, started);

@@ -139,7 +139,7 @@ void check_request(const Core& core, RequestId request, const RequestRecord& rec
   POUNCE_CHECK(workers == record.workers, "a request's workers are counted");
 }
 
-void check_worker(const Core& core, const Place& place, const Worker& worker) {
+void check_worker(const Core& core, const WorkerRef& place, const Worker& worker) {
   POUNCE_CHECK(core.leases.contains(place.lease), "a worker is of a lease that is held");
   POUNCE_CHECK(worker.window.size() <= core.settings.window, "a window is never overfull");
   for (const TaskId id : worker.window) {
@@ -151,7 +151,7 @@ void check_worker(const Core& core, const Place& place, const Worker& worker) {
 }
 
 // Work that could run does.
-void check_nothing_waits_for(const Core& core, const Place& place, const Worker& worker) {
+void check_nothing_waits_for(const Core& core, const WorkerRef& place, const Worker& worker) {
   if (worker.link != Link::kAttached || worker.window.size() >= room(core, worker)) return;
   for (const auto& [sequence, id] : core.queues.at(worker.queue).waiting) {
     const auto& only_on = core.tasks.at(id).only_on;

@@ -17,7 +17,6 @@
 namespace pounce::task {
 
 // The machine's numbers, each with its reason.
-
 struct Settings {
   // Tasks in one worker at a time. One more would save a round trip, but it waits there for the tasks before it, and
   // "may have executed" when the node is lost. So only short tasks are sent ahead, while at least as many others
@@ -50,7 +49,6 @@ struct Settings {
 
 // The promise it keeps: a task starts at most once, `1 + retries` times if the user allowed it; one that may have
 // started and was lost ends with the reason of the loss. Every task ends, once.
-
 enum class TaskState : std::uint8_t {
   kWaiting,  // it never started: it may go anywhere
   kSent,     // in a worker's window; it may have started
@@ -62,7 +60,7 @@ struct Core;
 class Machine {
  public:
   // How many bytes of a task's data that worker has already. It decides between equally free workers.
-  using Nearness = std::function<std::uint64_t(const Place&, const TaskId&)>;
+  using Nearness = std::function<std::uint64_t(const WorkerRef&, const TaskId&)>;
 
   explicit Machine(Settings settings = {}, Nearness nearness = {});
   Machine(Machine&&) noexcept;

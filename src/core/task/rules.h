@@ -26,7 +26,7 @@ struct Task {
   QueueId queue;
   std::uint64_t sequence = 0;  // of submission: a task that goes back keeps its turn
   TaskState state = TaskState::kWaiting;
-  std::optional<Place> place;
+  std::optional<WorkerRef> place;
   std::optional<WorkerIndex> only_on{};  // a rank's worker of the lease; nullopt: any
   std::uint32_t attempt = 0, retries_left = 0;
   bool cancelling = false;
@@ -106,7 +106,7 @@ struct Core {
   // Pools: by the resources of one lease, since their size may change.
   std::map<Resources, QueueId> queue_ids, pool_ids;
   std::map<RequestId, RequestRecord> requests;
-  std::map<Place, Worker> workers;
+  std::map<WorkerRef, Worker> workers;
   std::map<LeaseId, Lease> leases;
   std::uint64_t next_sequence = 0, late_results = 0;
   Demand demand;
@@ -164,7 +164,7 @@ void on(Core& core, const WorkerSilent& event);
 void on(Core& core, const WorkerSeen& event);
 void on(Core& core, const WorkerLeaving& event);
 
-Worker* worker_at(Core& core, const Place& place, Epoch epoch);  // null: the event is late or not ours
+Worker* worker_at(Core& core, const WorkerRef& place, Epoch epoch);  // null: the event is late or not ours
 // When to tell the user that this worker cannot be reached; max: they know, or none of their tasks depends on it.
 TimePoint tell_reach_at(const Core& core, const Worker& worker);
 void tell_reach(Core& core);
@@ -175,7 +175,7 @@ void on(Core& core, const TaskStarted& event);
 void on(Core& core, const QueryAnswered& event);
 
 // The task, if it is in that interpreter's window. Null: the event is late or not ours.
-Task* task_at(Core& core, const Place& place, Epoch epoch, TaskId id);
+Task* task_at(Core& core, const WorkerRef& place, Epoch epoch, TaskId id);
 void dispatch(Core& core, QueueId queue);
 std::size_t room(const Core& core, const Worker& worker);  // how many tasks it may have
 void take_from_window(Core& core, TaskId id, Task& task);
@@ -202,7 +202,7 @@ void on(Core& core, const WorkerRefusedUs& event);
 TimePoint fenced_at(const Core& core, const Worker& worker);
 void fence(Core& core);
 // Takes a copy of the place, which is often the key that is erased.
-void lose_worker(Core& core, Place place, Error reason, const Started& started = std::nullopt);
+void lose_worker(Core& core, WorkerRef place, Error reason, const Started& started = std::nullopt);
 void lose(Core& core, TaskId id, const Error& reason, bool may_be_the_cause);
 
 }  // namespace pounce::task

@@ -10,14 +10,14 @@
 namespace pounce::task {
 namespace {
 
-void add_worker(Core& core, const Place& place, Worker worker) {
+void add_worker(Core& core, const WorkerRef& place, Worker worker) {
   ++core.requests.at(worker.request).workers;
   ++core.queues.at(worker.queue).workers;
   core.workers[place] = std::move(worker);
   core.demand.changed = true;
 }
 
-void attach(Core& core, const Place& place, Worker& worker) {
+void attach(Core& core, const WorkerRef& place, Worker& worker) {
   worker.link = Link::kAttached;
   count_start(core, worker);
   if (std::exchange(worker.reported, false)) core.emit(TellReach{place, true});
@@ -25,7 +25,7 @@ void attach(Core& core, const Place& place, Worker& worker) {
 
 }  // namespace
 
-Worker* worker_at(Core& core, const Place& place, Epoch epoch) {
+Worker* worker_at(Core& core, const WorkerRef& place, Epoch epoch) {
   const auto found = core.workers.find(place);
   return found == core.workers.end() || found->second.epoch != epoch ? nullptr : &found->second;
 }

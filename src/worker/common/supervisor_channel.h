@@ -22,7 +22,6 @@ namespace pounce::worker {
 
 // The socketpair: whole headers, length-prefixed; neither side ever blocks on it. Thread: the owner's (the supervisor's
 // loop; the interpreter's leader token holder).
-
 class RecordSocket {
  public:
   explicit RecordSocket(UniqueFd fd);
@@ -49,7 +48,6 @@ class RecordSocket {
 // which tasks may have run, which no message could promise. What the interpreter reads of its own output lies here too
 // until the log has it: a reader that dies between the two takes nothing along. Thread: the interpreter's leader token
 // holder writes; the supervisor reads after the interpreter is dead.
-
 class RunPage {
  public:
   static constexpr std::size_t kTasks = 128, kWordBytes = 256 * 1024;

@@ -5,12 +5,12 @@
 
 namespace pounce::worker {
 
-std::string Relays::name_of(const SessionId& session, const ObjectId& object, const std::string& to) {
+std::string PeerLanes::name_of(const SessionId& session, const ObjectId& object, const std::string& to) {
   return session.hex() + "/" + object.hex() + "/" + to;
 }
 
-bool Relays::serve(const SessionId& session, const std::string& reader, const ObjectId& object,
-                   std::vector<bulk::Offered> parts) {
+bool PeerLanes::serve(const SessionId& session, const std::string& reader, const ObjectId& object,
+                      std::vector<bulk::Offered> parts) {
   serving_.erase({session, reader});
   bulk::Lane lane;
   if (lane.fd() < 0) return false;
@@ -19,15 +19,15 @@ bool Relays::serve(const SessionId& session, const std::string& reader, const Ob
   return true;
 }
 
-bool Relays::let_in(const std::string& reader, std::unique_ptr<tls::Channel>& accepted) {
+bool PeerLanes::let_in(const std::string& reader, std::unique_ptr<tls::Channel>& accepted) {
   const auto found = std::ranges::find(serving_, reader, [](const auto& entry) { return entry.first.second; });
   if (found == serving_.end()) return false;
   found->second.add(std::move(accepted));
   return true;
 }
 
-bool Relays::fetch(const SessionId& session, const ObjectId& object, const std::string& source, std::string_view keys,
-                   std::vector<bulk::Target> targets, bulk::Position from) {
+bool PeerLanes::fetch(const SessionId& session, const ObjectId& object, const std::string& source,
+                      std::string_view keys, std::vector<bulk::Target> targets, bulk::Position from) {
   end_fetch(session, object);
   auto credentials = bulk::credentials_of(keys);
   if (!credentials) return false;
@@ -41,38 +41,38 @@ bool Relays::fetch(const SessionId& session, const ObjectId& object, const std::
   return false;
 }
 
-std::optional<bulk::Position> Relays::reached(const SessionId& session, const ObjectId& object) const {
+std::optional<bulk::Position> PeerLanes::reached(const SessionId& session, const ObjectId& object) const {
   const auto found = fetching_.find({session, object});
   return found == fetching_.end() ? std::nullopt : found->second.reached(object.hex());
 }
 
-std::vector<ObjectId> Relays::fetched_by(const SessionId& session) const {
+std::vector<ObjectId> PeerLanes::fetched_by(const SessionId& session) const {
   std::vector<ObjectId> objects;
   for (const auto& [key, lane] : fetching_)
     if (key.first == session) objects.push_back(key.second);
   return objects;
 }
 
-void Relays::stop_fetches(const SessionId& session) {
+void PeerLanes::stop_fetches(const SessionId& session) {
   for (auto& [key, lane] : fetching_)
     if (key.first == session) lane.close();
 }
 
-void Relays::close(const SessionId& session) {
+void PeerLanes::close(const SessionId& session) {
   std::erase_if(serving_, [&](const auto& entry) { return entry.first.first == session; });
   std::erase_if(fetching_, [&](const auto& entry) { return entry.first.first == session; });
 }
 
-void Relays::add_to(transport::PollSet& polled) const {
+void PeerLanes::add_to(transport::PollSet& polled) const {
   for (const auto& [key, lane] : serving_) polled.add_fd(lane.fd());
   for (const auto& [key, lane] : fetching_) polled.add_fd(lane.fd());
 }
 
 // A reader hangs up when it has all parts, so any event of a serving lane ends it.
-std::vector<Relays::News> Relays::events() {
+std::vector<PeerLanes::Event> PeerLanes::events() {
   for (auto one = serving_.begin(); one != serving_.end();)
     one = one->second.events().empty() ? std::next(one) : serving_.erase(one);
-  std::vector<News> all;
+  std::vector<Event> all;
   for (auto& [key, lane] : fetching_)
     for (bulk::Event& event : lane.events()) all.push_back({key.first, key.second, std::move(event)});
   return all;
@@ -102,7 +102,7 @@ void BulkLanes::close(const SessionId& session) {
 
 void BulkLanes::dismiss(const SessionId& session) {
   close(session);
-  relays_.close(session);
+  peers_.close(session);
   if (acceptor_) acceptor_->forget_all(session.hex());
 }
 
@@ -111,26 +111,26 @@ bool BulkLanes::serve(const SessionId& session, const std::string& reader, const
   auto credentials = bulk::credentials_of(keys);
   if (!acceptor_ || !credentials) return false;
   end_serving(session, reader);
-  if (!relays_.serve(session, reader, object, std::move(parts))) return false;
+  if (!peers_.serve(session, reader, object, std::move(parts))) return false;
   acceptor_->take_keys(reader, std::move(*credentials));
   return true;
 }
 
 void BulkLanes::end_serving(const SessionId& session, const std::string& reader) {
-  relays_.end_serving(session, reader);
+  peers_.end_serving(session, reader);
   if (acceptor_) acceptor_->forget(reader);
 }
 
 void BulkLanes::add_to(transport::PollSet& polled) {
   polled_as_ = acceptor_ ? std::optional(polled.add_fd(acceptor_->fd())) : std::nullopt;
   for (const auto& [session, lane] : lanes_) polled.add_fd(lane.fd());
-  relays_.add_to(polled);
+  peers_.add_to(polled);
 }
 
 void BulkLanes::accept_waiting(const transport::PollSet& polled) {
   if (!polled_as_ || (!polled.readable(*polled_as_) && Clock::now() < next_deadline())) return;
   while (auto accepted = acceptor_->accept()) {
-    if (relays_.let_in(accepted->first, accepted->second)) continue;
+    if (peers_.let_in(accepted->first, accepted->second)) continue;
     const auto session = SessionId::from_hex(accepted->first);
     if (bulk::Lane* const one = session ? lane(*session) : nullptr) one->add(std::move(accepted->second));
   }

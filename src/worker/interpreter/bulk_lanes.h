@@ -20,8 +20,7 @@ namespace pounce::worker {
 
 // Lanes from one worker to another, of the same client: objects that this one serves, and objects that it fetches. The
 // client chooses who serves whom, and the keys.
-
-class Relays {
+class PeerLanes {
  public:
   // The name of a reader on the serving worker.
   static std::string name_of(const SessionId& session, const ObjectId& object, const std::string& to);
@@ -42,12 +41,12 @@ class Relays {
   void close(const SessionId& session);
 
   void add_to(transport::PollSet& polled) const;
-  struct News {
+  struct Event {
     SessionId session;
     ObjectId object;
     bulk::Event event;
   };
-  std::vector<News> events();  // of the fetches
+  std::vector<Event> events();  // of the fetches
 
  private:
   std::map<std::pair<SessionId, std::string>, bulk::Lane> serving_;
@@ -66,7 +65,7 @@ class BulkLanes {
   bulk::Lane* lane(const SessionId& session);                  // null: no lane, or its client has not connected yet
   void close(const SessionId& session);                        // ends its connections; it cannot connect again
   void dismiss(const SessionId& session);  // also ends the lanes between it and other workers of that client
-  Relays& relays() { return relays_; }
+  PeerLanes& peers() { return peers_; }
   // Lets the holder of one of these keys fetch these parts. `reader` is its name here. False: there is no port.
   bool serve(const SessionId& session, const std::string& reader, const ObjectId& object,
              std::vector<bulk::Offered> parts, std::string_view keys);
@@ -83,7 +82,7 @@ class BulkLanes {
   std::optional<std::size_t> polled_as_;
   std::unique_ptr<bulk::Acceptor> acceptor_;
   std::map<SessionId, bulk::Lane> lanes_;
-  Relays relays_;
+  PeerLanes peers_;
 };
 
 }  // namespace pounce::worker

@@ -23,7 +23,6 @@ namespace pounce::worker {
 
 // What waits to be sent to one client, in order: small messages first come first served, bulk data (the large buffers
 // of outcomes) behind them, so that a gigabyte on its way never delays an answer.
-
 class Outbox {
  public:
   void post(const protocol::Header& header, std::vector<SharedBytes> payload = {});

@@ -21,7 +21,6 @@ namespace pounce::worker {
 // One captured stream of the interpreter: the read end of the pipe that is its descriptor 1 or 2. The first bytes
 // after a silence are taken at once. A short pause then gathers the rest, so that a printing loop makes few messages.
 // All bytes also go to the lease's log, where the supervisor finds the last lines after a crash.
-
 class OutputPipe {
  public:
   static constexpr std::chrono::milliseconds kPause{20};
@@ -48,7 +47,6 @@ class OutputPipe {
 };
 
 // Threads that print after the end of a task print to its client too.
-
 class LiveOutput {
  public:
   LiveOutput(Clients& clients, std::array<OutputPipe, 2> pipes) : clients_(clients), pipes_(std::move(pipes)) {}

@@ -46,24 +46,24 @@ void ObjectService::on(const protocol::Function& function, const DataMessage& me
 }
 
 void ObjectService::on(const protocol::Object& object, const DataMessage& message) {
-  const bool relayed = !object.source.empty();
-  if (message.frames.size() != (object.places.empty() && !relayed ? 2 : 3) ||
-      (relayed && (!object.places.empty() || !object.fetched)))
+  const bool from_peer = !object.source.empty();
+  if (message.frames.size() != (object.places.empty() && !from_peer ? 2 : 3) ||
+      (from_peer && (!object.places.empty() || !object.fetched)))
     return message.seat.refuse(ErrorCode::kProtocol,
                                "object needs one payload, and one with `places` its memory, or with `source` its keys");
   bulk::Lane* const lane = lanes_.lane(message.session);
   if (object.fetched && lane == nullptr)
     return message.seat.refuse(ErrorCode::kProtocol, "an object is to be fetched, and there is no lane");
   if (object.fetched) lane->stop(object.object.hex());  // the fetch of an earlier announcement
-  memory_relays_.end_taking(message.session, object.object);
+  peer_memory_.end_taking(message.session, object.object);
   const transport::Frame& last = message.frames.back();
-  const MemoryRelays::Wanted wanted{object, std::string(message.frames[1].text()),
-                                    relayed ? std::string(last.text()) : std::string{}};
-  if (relayed && memory_relays_.take(message.session, wanted, Clock::now())) return;
+  const PeerMemory::Wanted wanted{object, std::string(message.frames[1].text()),
+                                  from_peer ? std::string(last.text()) : std::string{}};
+  if (from_peer && peer_memory_.take(message.session, wanted, Clock::now())) return;
   take_in(message.session, message.seat, wanted, last.block());
 }
 
-void ObjectService::take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted,
+void ObjectService::take_in(const SessionId& session, ClientSeat& seat, const PeerMemory::Wanted& wanted,
                             std::shared_ptr<memory::MemoryBlock> block) {
   const ObjectId& id = wanted.object.object;
   auto offer = offer_of(wanted, std::move(block));
@@ -72,7 +72,7 @@ void ObjectService::take_in(const SessionId& session, ClientSeat& seat, const Me
   if (wanted.object.fetched) begin_fetch(session, seat, wanted);
 }
 
-Result<ObjectOffer> ObjectService::offer_of(const MemoryRelays::Wanted& wanted,
+Result<ObjectOffer> ObjectService::offer_of(const PeerMemory::Wanted& wanted,
                                             std::shared_ptr<memory::MemoryBlock> block) const {
   const protocol::Object& object = wanted.object;
   ObjectOffer offer{object.object,    wanted.pickle, object.buffers, object.pickle_follows,
@@ -85,14 +85,14 @@ Result<ObjectOffer> ObjectService::offer_of(const MemoryRelays::Wanted& wanted,
   return offer;
 }
 
-void ObjectService::begin_fetch(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted) {
+void ObjectService::begin_fetch(const SessionId& session, ClientSeat& seat, const PeerMemory::Wanted& wanted) {
   const ObjectId& id = wanted.object.object;
-  lanes_.relays().end_fetch(session, id);
+  lanes_.peers().end_fetch(session, id);
   auto rest = store_.rest(session, id);
   if (!rest) return;
   if (wanted.object.source.empty())
     lanes_.lane(session)->fetch(id.hex(), std::move(rest->targets), rest->from);
-  else if (!lanes_.relays().fetch(session, id, wanted.object.source, wanted.keys, std::move(rest->targets), rest->from))
+  else if (!lanes_.peers().fetch(session, id, wanted.object.source, wanted.keys, std::move(rest->targets), rest->from))
     seat.outbox.post(protocol::NotFetched{id});
 }
 
@@ -124,8 +124,8 @@ Result<void> ObjectService::place(const SessionId& session, const ObjectId& obje
 
 // The answer says that the port knows the keys. A reader that came before it would be refused.
 void ObjectService::on(const protocol::Serve& serve, const DataMessage& message) {
-  const std::string reader = Relays::name_of(message.session, serve.object, serve.to);
-  memory_relays_.end_serving(message.session, reader);
+  const std::string reader = PeerLanes::name_of(message.session, serve.object, serve.to);
+  peer_memory_.end_serving(message.session, reader);
   if (serve.over) return lanes_.end_serving(message.session, reader);
   auto parts = store_.parts(message.session, serve.object);
   const bool keyed = message.frames.size() == 2 && !parts.empty();
@@ -133,7 +133,7 @@ void ObjectService::on(const protocol::Serve& serve, const DataMessage& message)
       serve.of_one_lease || !memory::memory_is_limited() ? store_.lying(message.session, serve.object) : std::nullopt;
   const bool serves =
       keyed && lanes_.serve(message.session, reader, serve.object, std::move(parts), message.frames[1].text());
-  if (serves && lying) memory_relays_.serve(message.session, reader, message.frames[1].text(), std::move(*lying));
+  if (serves && lying) peer_memory_.serve(message.session, reader, message.frames[1].text(), std::move(*lying));
   message.seat.outbox.post(protocol::Serve{serve.object, serve.to, !serves});
 }
 
@@ -141,8 +141,8 @@ void ObjectService::on(const protocol::Drop& drop, const DataMessage& message) {
   for (const ObjectId& object : drop.objects) {
     store_.drop(message.session, object);
     if (bulk::Lane* const lane = lanes_.lane(message.session)) lane->stop(object.hex());
-    lanes_.relays().end_fetch(message.session, object);
-    memory_relays_.end_taking(message.session, object);
+    lanes_.peers().end_fetch(message.session, object);
+    peer_memory_.end_taking(message.session, object);
   }
   for (const FunctionId& function : drop.functions) functions_.drop(message.session, function);
 }
@@ -161,7 +161,7 @@ std::vector<protocol::Reached> ObjectService::reattach(const SessionId& session,
 }
 
 void ObjectService::leave_lane(const SessionId& session) {
-  leave_relays(session);
+  leave_peers(session);
   bulk::Lane* const lane = lanes_.lane(session);
   if (lane == nullptr) return;
   lane->close();
@@ -172,19 +172,19 @@ void ObjectService::leave_lane(const SessionId& session) {
 }
 
 // As with a lost lane, the client announces again what it still wants here.
-void ObjectService::leave_relays(const SessionId& session) {
-  memory_relays_.stop_taking(session);
-  lanes_.relays().stop_fetches(session);
+void ObjectService::leave_peers(const SessionId& session) {
+  peer_memory_.stop_taking(session);
+  lanes_.peers().stop_fetches(session);
   follow_lanes();
-  for (const ObjectId& object : lanes_.relays().fetched_by(session)) {
-    if (const auto position = lanes_.relays().reached(session, object)) store_.came_to(session, object, *position);
-    lanes_.relays().end_fetch(session, object);
+  for (const ObjectId& object : lanes_.peers().fetched_by(session)) {
+    if (const auto position = lanes_.peers().reached(session, object)) store_.came_to(session, object, *position);
+    lanes_.peers().end_fetch(session, object);
   }
 }
 
 void ObjectService::dismiss(const SessionId& session) {
   lanes_.dismiss(session);
-  memory_relays_.close(session);
+  peer_memory_.close(session);
   kept_results_.drop_all(session);
   store_.drop_all(session);
   functions_.drop_all(session);
@@ -192,17 +192,17 @@ void ObjectService::dismiss(const SessionId& session) {
 
 void ObjectService::add_to(transport::PollSet& polled) {
   lanes_.add_to(polled);
-  memory_relays_.add_to(polled);
+  peer_memory_.add_to(polled);
   device_objects_.add_to(polled);
 }
 
 void ObjectService::accept_waiting(const transport::PollSet& polled) {
   lanes_.accept_waiting(polled);
-  memory_relays_.accept_waiting(polled);
+  peer_memory_.accept_waiting(polled);
 }
 
 TimePoint ObjectService::next_deadline() const {
-  return std::min(lanes_.next_deadline(), memory_relays_.next_deadline());
+  return std::min(lanes_.next_deadline(), peer_memory_.next_deadline());
 }
 
 void ObjectService::follow() {
@@ -220,9 +220,9 @@ void ObjectService::follow_lanes() {
     const auto object = whole ? ObjectId::from_hex(whole->of) : failed ? ObjectId::from_hex(failed->of) : std::nullopt;
     if (object) follow(session, *object, event);
   }
-  for (auto& [session, object, event] : lanes_.relays().events()) {
+  for (auto& [session, object, event] : lanes_.peers().events()) {
     follow(session, object, event);
-    lanes_.relays().end_fetch(session, object);
+    lanes_.peers().end_fetch(session, object);
   }
 }
 
@@ -235,7 +235,7 @@ void ObjectService::follow(const SessionId& session, const ObjectId& object, bul
     tell_not_kept(*seat, std::move(failed->error), object);
   } else if (std::holds_alternative<bulk::Whole>(event)) {
     receipt(store_.came_whole(session, object), session, object, *seat);
-  } else if (const auto reached = lanes_.relays().reached(session, object)) {
+  } else if (const auto reached = lanes_.peers().reached(session, object)) {
     store_.came_to(session, object, *reached);
     seat->outbox.post(protocol::NotFetched{object});
   }
@@ -243,7 +243,7 @@ void ObjectService::follow(const SessionId& session, const ObjectId& object, bul
 
 // An object that does not come as memory is fetched as if that had not been tried.
 void ObjectService::follow_memory() {
-  for (auto& [session, wanted, came] : memory_relays_.events(Clock::now())) {
+  for (auto& [session, wanted, came] : peer_memory_.events(Clock::now())) {
     ClientSeat* const seat = clients_.seat(session);
     if (seat == nullptr) continue;
     if (came)

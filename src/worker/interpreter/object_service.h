@@ -16,9 +16,9 @@
 #include "worker/interpreter/bulk_lanes.h"
 #include "worker/interpreter/clients.h"
 #include "worker/interpreter/device_objects.h"
-#include "worker/interpreter/memory_relays.h"
 #include "worker/interpreter/object_store.h"
 #include "worker/interpreter/outcomes.h"
+#include "worker/interpreter/peer_memory.h"
 
 namespace pounce::worker {
 
@@ -54,10 +54,10 @@ class ObjectService {
   const std::shared_ptr<device::Devices>& devices() const { return devices_; }
 
  private:
-  void take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted,
+  void take_in(const SessionId& session, ClientSeat& seat, const PeerMemory::Wanted& wanted,
                std::shared_ptr<memory::MemoryBlock> block = {});
-  Result<ObjectOffer> offer_of(const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) const;
-  void begin_fetch(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted);
+  Result<ObjectOffer> offer_of(const PeerMemory::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) const;
+  void begin_fetch(const SessionId& session, ClientSeat& seat, const PeerMemory::Wanted& wanted);
   void receipt(const Result<ObjectStore::Receipt>& receipt, const SessionId& session, const ObjectId& object,
                ClientSeat& seat);
   Result<void> place(const SessionId& session, const ObjectId& object);
@@ -67,11 +67,11 @@ class ObjectService {
   void follow_devices();
   void follow_kept_results();
   void leave_lane(const SessionId& session);
-  void leave_relays(const SessionId& session);
+  void leave_peers(const SessionId& session);
 
   Clients& clients_;
   BulkLanes lanes_;
-  MemoryRelays memory_relays_;
+  PeerMemory peer_memory_;
   ObjectStore store_;
   KeptResults kept_results_;
   std::shared_ptr<device::Devices> devices_;

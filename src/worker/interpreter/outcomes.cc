@@ -70,7 +70,7 @@ void KeptResults::drop_all(const SessionId& session) {
   std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
 }
 
-std::optional<KeptResults::News> KeptResults::step(memory::BlockPool& blocks) {
+std::optional<KeptResults::Event> KeptResults::step(memory::BlockPool& blocks) {
   if (waiting_.empty()) return std::nullopt;
   Waiting& one = waiting_.front();
   if (!one.packing) {
@@ -80,7 +80,7 @@ std::optional<KeptResults::News> KeptResults::step(memory::BlockPool& blocks) {
   }
   const bool fits = one.packing && one.packing->step();
   if (fits && !one.packing->whole()) return std::nullopt;
-  News news{one.session, one.object, fits ? std::optional(offer_of(one)) : std::nullopt};
+  Event news{one.session, one.object, fits ? std::optional(offer_of(one)) : std::nullopt};
   waiting_.pop_front();
   return news;
 }

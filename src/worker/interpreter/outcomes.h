@@ -44,19 +44,18 @@ class Outcomes {
 
 // Results that stay here as objects when their clients have them, for calls that take them: what the function returned
 // is copied into memory of the store's, some at a time so that the copying thread stays responsive.
-
 class KeptResults {
  public:
   void keep(const SessionId& session, const ObjectId& object, JobResult result);
   bool empty() const { return waiting_.empty(); }
   void drop_all(const SessionId& session);
 
-  struct News {
+  struct Event {
     SessionId session;
     ObjectId object;
     std::optional<ObjectOffer> made;  // nullopt: there is no memory for it
   };
-  std::optional<News> step(memory::BlockPool& blocks);  // copies for some milliseconds
+  std::optional<Event> step(memory::BlockPool& blocks);  // copies for some milliseconds
 
  private:
   struct Waiting {

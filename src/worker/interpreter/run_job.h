@@ -23,7 +23,6 @@ namespace pounce::worker {
 // Bytes that several holders keep alive without copying: our own, or memory borrowed from an owner (a Python buffer)
 // that is told once when the last holder lets go, on any thread (ZeroMQ's included): the callback must not block and
 // must not take the GIL. Thread: any.
-
 class Bytes {
  public:
   explicit Bytes(std::string own) : own_(std::move(own)), view_(std::as_bytes(std::span(own_))) {}
@@ -52,7 +51,6 @@ inline std::int64_t to_ns(TimePoint time) {
 }
 
 // Thread: moved from the leader token's holder to the main thread and back.
-
 struct Job {
   TaskId task;
   SessionId session;  // its owner

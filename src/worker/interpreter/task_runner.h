@@ -27,7 +27,6 @@
 namespace pounce::worker {
 
 // The main thread's task: what it is to take, what the run page says of it, and how it is interrupted.
-
 class MainThreadTask {
  public:
   // interrupt: sends SIGINT to the main thread. nudge: ends the system call that it is in.

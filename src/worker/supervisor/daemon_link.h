@@ -23,7 +23,6 @@ namespace pounce::worker {
 
 // Makes HELLO proofs beside the loop: libmunge blocks on its socket for up to seconds. One request at a time; a newer
 // one makes the older's answer void. Thread: loop; a short-lived helper per request, joined here.
-
 class ProofMaker {
  public:
   using Make = std::function<Result<std::string>()>;
@@ -48,7 +47,6 @@ class ProofMaker {
 // is reached by folders that no other user may write (base/trusted_path.h) and is sealed by this user: with a MUNGE
 // credential of our own uid, or with the key that this supervisor has held since its start. The one place where a
 // worker believes in a new daemon. Thread: any, one at a time; blocks on the file system and on munged.
-
 class Successor {
  public:
   explicit Successor(const SupervisorOptions& options);

@@ -22,7 +22,6 @@ namespace pounce::worker {
 // It is started with a socketpair to us, with pipes as its output and a page that outlives it. We keep the pipes' read
 // ends too, so that what it said last is not lost with it. Thread: the supervisor's loop (the child must be started by
 // the thread that lives as long as the supervisor: the kernel ends it with that thread).
-
 struct InterpreterPlan {
   std::vector<std::string> command;  // whole argv
   Environment environment;           // for user code
@@ -53,7 +52,6 @@ class Interpreter {
 };
 
 // Why an interpreter died, as an Error for the user: what happened, and the evidence. Pure. Thread: any.
-
 struct Death {
   int wait_status = 0;  // of waitpid
   std::string node{};

@@ -13,7 +13,6 @@ namespace pounce::worker {
 
 // The supervisor is their reaper (PR_SET_CHILD_SUBREAPER): those that fork twice and those that make their own session
 // stay below it. Thread: any.
-
 std::vector<pid_t> descendants_of(pid_t root);
 // Sends `signal` to all of them and returns their number. Call it until it returns 0, since new ones may start
 // meanwhile.
@@ -21,7 +20,6 @@ std::size_t signal_descendants(pid_t root, int signal);
 
 // What the job has used: time with a task and without one, CPU time and memory of all processes below the supervisor.
 // Memory is looked at, not counted: a peak between two looks is seen only where one process had it. Thread: loop.
-
 struct Used {
   std::chrono::milliseconds busy{0}, idle{0}, cpu{0};
   std::uint64_t memory_mib = 0;  // the largest sample

@@ -28,7 +28,6 @@ namespace pounce::worker {
 
 // When neither the daemon nor any client can be heard any more, the job ends itself, so that a GPU is never held for a
 // user who is gone: soon when nothing runs, later when something does. Pure. Thread: the owner's.
-
 class Watchdog {
  public:
   Watchdog(std::chrono::seconds idle, std::chrono::seconds busy, TimePoint start)

@@ -22,7 +22,7 @@ constexpr int kKilled = SIGKILL;     // the wait status of a process that SIGKIL
 
 void Supervisor::watch_gpus() {
   if (facts_.visible_gpus.empty()) return;
-  loop_.watch_fd(gpu_meter_.news_fd(), [this] {
+  loop_.watch_fd(gpu_meter_.event_fd(), [this] {
     gpu_meter_.hear();
     on_gpu_news();
   });

@@ -46,7 +46,6 @@ struct JobFacts {
 
 // The environment on both sides of the interpreter's start. User code sees no SLURM_* (Lightning and others act on
 // them) and nothing of ours.
-
 JobFacts job_facts(const Environment& environment, const std::string& stand_in, const std::string& host_name);
 // Removes the variables of the batch system, of launchers and of pounce. CUDA_VISIBLE_DEVICES and the like stay.
 Environment for_user_code(const Environment& environment);

@@ -70,7 +70,7 @@ class DeviceGroup : public OnEachKind {
       member.device = *Device::open(*backend_, Ordinal{i});
       member.buffer = *member.device->allocate(kSize, "test");
       member.communicator =
-          std::make_unique<Communicator>(member.device, Communicator::Place{*id, Rank{i}, kRanks}, board_);
+          std::make_unique<Communicator>(member.device, Communicator::Membership{*id, Rank{i}, kRanks}, board_);
     }
   }
   void TearDown() override {

@@ -34,7 +34,7 @@ TEST(ClockOffsetTest, AfterALongTimeWithoutAQuickOneALaterOneCounts) {
 }
 
 TEST(HeldObjectsTest, TheLeastRecentlyUsedGoFirstAndWhatIsNeededStays) {
-  HeldObjects held;
+  ObjectsAtWorker held;
   for (std::uint8_t n = 1; n <= 4; ++n) {
     held.sent(object(n), 100);
     held.confirm(object(n));
@@ -46,7 +46,7 @@ TEST(HeldObjectsTest, TheLeastRecentlyUsedGoFirstAndWhatIsNeededStays) {
 }
 
 TEST(HeldObjectsTest, WhatLiesOnADeviceGoesAtOnceWhenNobodyNeedsIt) {
-  HeldObjects held;
+  ObjectsAtWorker held;
   held.sent(object(1), 100);
   for (std::uint8_t n = 2; n <= 4; ++n) held.sent(object(n), 100, true);
   for (std::uint8_t n = 1; n <= 3; ++n) held.confirm(object(n));
@@ -60,14 +60,14 @@ TEST(HeldObjectsTest, WhatLiesOnADeviceGoesAtOnceWhenNobodyNeedsIt) {
 }
 
 TEST(HeldObjectsTest, NothingGoesWithinTheBudget) {
-  HeldObjects held;
+  ObjectsAtWorker held;
   held.sent(object(1), 100);
   held.confirm(object(1));
   EXPECT_THAT(held.drop_over(100, kNothingNeeded), IsEmpty());
 }
 
-HeldObjects holding(std::size_t many, std::uint64_t bytes) {
-  HeldObjects held;
+ObjectsAtWorker holding(std::size_t many, std::uint64_t bytes) {
+  ObjectsAtWorker held;
   for (std::size_t n = 0; n < many; ++n) {
     held.sent(object(n), bytes);
     held.confirm(object(n));
@@ -78,7 +78,7 @@ HeldObjects holding(std::size_t many, std::uint64_t bytes) {
 // A look at all of them whenever one goes would be fifty million.
 TEST(HeldObjectsTest, OfTenThousandThatAreNeededBeyondTheBudgetEachIsLookedAtTwiceBeforeAllAreGone) {
   constexpr std::size_t kMany = 10'000;
-  HeldObjects held = holding(kMany, 1000);
+  ObjectsAtWorker held = holding(kMany, 1000);
   std::size_t looks = 0, dropped = 0;
   std::vector<bool> gone(kMany);
   const auto needed = [&](const ObjectId& id) {
@@ -98,14 +98,14 @@ TEST(HeldObjectsTest, OfTenThousandThatAreNeededBeyondTheBudgetEachIsLookedAtTwi
 }
 
 TEST(HeldObjectsTest, OfManyThatGoAtOnceSomeAreNamedAtATimeUntilAllAreGone) {
-  HeldObjects held = holding(2 * HeldObjects::kMostDropped + 1, 1);
-  EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), HeldObjects::kMostDropped);
-  EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), HeldObjects::kMostDropped);
+  ObjectsAtWorker held = holding(2 * ObjectsAtWorker::kMostDropped + 1, 1);
+  EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), ObjectsAtWorker::kMostDropped);
+  EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), ObjectsAtWorker::kMostDropped);
   EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), 1u);
 }
 
 TEST(HeldObjectsTest, WhatWasLetGoOnItsWayGoesOnceItIsThere) {
-  HeldObjects held;
+  ObjectsAtWorker held;
   held.sent(object(1), 100);
   held.let_go(object(1));
   EXPECT_THAT(held.drop_over(0, kNothingNeeded), IsEmpty());
@@ -114,7 +114,7 @@ TEST(HeldObjectsTest, WhatWasLetGoOnItsWayGoesOnceItIsThere) {
 }
 
 TEST(HeldObjectsTest, WhatIsNeededOnceMoreWhenItIsDueStaysUntilItIsLetGoAgain) {
-  HeldObjects held;
+  ObjectsAtWorker held;
   held.sent(object(1), 100);
   held.confirm(object(1));
   EXPECT_THAT(held.drop_over(0, [](const ObjectId&) { return true; }), IsEmpty());
@@ -125,7 +125,7 @@ TEST(HeldObjectsTest, WhatIsNeededOnceMoreWhenItIsDueStaysUntilItIsLetGoAgain) {
 }
 
 TEST(HeldObjectsTest, WhatWasOnItsWayWhenTheConnectionBrokeIsSentAgain) {
-  HeldObjects held;
+  ObjectsAtWorker held;
   held.sent(object(1), 100);
   held.sent(object(2), 100);
   held.confirm(object(2));
@@ -138,7 +138,7 @@ FunctionId function(std::uint8_t number) { return FunctionId({number}); }
 TaskId task_of(std::uint8_t number) { return TaskId({number}); }
 
 TEST(HeldFunctionsTest, AHundredLargeOnesLeaveNoMoreBytesThanTheBudget) {
-  HeldFunctions held;
+  FunctionsAtWorker held;
   std::size_t dropped = 0;
   for (std::uint8_t n = 1; n <= 100; ++n) {
     EXPECT_TRUE(held.needs(function(n), 1'000'000, task_of(n)));
@@ -150,7 +150,7 @@ TEST(HeldFunctionsTest, AHundredLargeOnesLeaveNoMoreBytesThanTheBudget) {
 }
 
 TEST(HeldFunctionsTest, WhatWasDroppedIsSentAgainAndWhatIsThereIsNot) {
-  HeldFunctions held;
+  FunctionsAtWorker held;
   held.needs(function(1), 100, task_of(1));
   held.ended(task_of(1));
   EXPECT_FALSE(held.needs(function(1), 100, task_of(2)));
@@ -160,7 +160,7 @@ TEST(HeldFunctionsTest, WhatWasDroppedIsSentAgainAndWhatIsThereIsNot) {
 }
 
 TEST(HeldFunctionsTest, WhatATaskStillNeedsStaysHoweverLargeItIs) {
-  HeldFunctions held;
+  FunctionsAtWorker held;
   for (std::uint8_t n = 1; n <= 3; ++n) held.needs(function(n), 100, task_of(n));
   held.needs(function(2), 100, task_of(4));
   held.ended(task_of(2));
@@ -170,7 +170,7 @@ TEST(HeldFunctionsTest, WhatATaskStillNeedsStaysHoweverLargeItIs) {
 }
 
 TEST(HeldFunctionsTest, TheLeastRecentlyNeededGoFirst) {
-  HeldFunctions held;
+  FunctionsAtWorker held;
   for (std::uint8_t n = 1; n <= 3; ++n) {
     held.needs(function(n), 100, task_of(n));
     held.ended(task_of(n));
@@ -181,7 +181,7 @@ TEST(HeldFunctionsTest, TheLeastRecentlyNeededGoFirst) {
 }
 
 TEST(HeldFunctionsTest, ATaskThatIsSentTwiceNeedsItsFunctionOnce) {
-  HeldFunctions held;
+  FunctionsAtWorker held;
   held.needs(function(1), 100, task_of(1));
   held.needs(function(1), 100, task_of(1));
   held.ended(task_of(1));
@@ -233,8 +233,8 @@ TEST(LeaseCacheTest, AJobStartedWhenItWasFirstSaidToRun) {
   EXPECT_EQ(cache.started_ns(status.lease), 20);
 }
 
-TEST(NewsQueueTest, TheNotifierIsWokenOnlyForWhatNobodyDrained) {
-  NewsQueue news;
+TEST(EventQueueTest, TheNotifierIsWokenOnlyForWhatNobodyDrained) {
+  EventQueue news;
   news.enter();
   news.push(Told{"one"});
   EXPECT_EQ(news.drain().size(), 1u);
@@ -246,8 +246,8 @@ TEST(NewsQueueTest, TheNotifierIsWokenOnlyForWhatNobodyDrained) {
   EXPECT_FALSE(news.wait());
 }
 
-TEST(NewsQueueTest, OutputThatNobodyReadsIsDroppedAndSaysSo) {
-  NewsQueue news;
+TEST(EventQueueTest, OutputThatNobodyReadsIsDroppedAndSaysSo) {
+  EventQueue news;
   const std::string mebibyte(1024 * 1024, 'x');
   for (int i = 0; i < 200; ++i) news.push(Printed{TaskId{}, false, mebibyte});
   const auto kept = news.drain();
@@ -255,8 +255,8 @@ TEST(NewsQueueTest, OutputThatNobodyReadsIsDroppedAndSaysSo) {
   EXPECT_NE(std::get<Printed>(kept.back()).text.find("dropped"), std::string::npos);
 }
 
-TEST(NewsQueueTest, BuffersOfMessagesThatNobodyReadsCountToo) {
-  NewsQueue news;
+TEST(EventQueueTest, BuffersOfMessagesThatNobodyReadsCountToo) {
+  EventQueue news;
   const std::string mebibyte(1024 * 1024, 'x');
   for (int i = 0; i < 200; ++i) news.push(Printed{TaskId{}, false, "{}", true, {mebibyte}});
   const auto kept = news.drain();

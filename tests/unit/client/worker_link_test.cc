@@ -56,7 +56,7 @@ TEST_F(WorkerTest, TheWorkerIsToldToDropFunctionsOverTheBudgetAndGetsThemAgainWh
   finish(worker, small);
   end_of(small);
   const auto call_and_end = [&](char which) {
-    const TaskId task = submit({}, 0, std::string(HeldFunctions::kBudgetBytes / 2 + 1, which));
+    const TaskId task = submit({}, 0, std::string(FunctionsAtWorker::kBudgetBytes / 2 + 1, which));
     settle([&] { return worker.all<protocol::Task>().back().task == task; });
     finish(worker, task);
     end_of(task);
@@ -164,7 +164,7 @@ TEST_F(WorkerTest, OutputComesBeforeTheEndThatFollowedIt) {
   finish(*worker, task);
   end_of(task);
   std::vector<std::string> kinds;
-  for (const News& item : told) {
+  for (const Event& item : told) {
     if (const auto* printed = std::get_if<Printed>(&item)) kinds.push_back(printed->text);
     if (std::holds_alternative<Ended>(item)) kinds.push_back("end");
   }
@@ -178,7 +178,7 @@ TEST_F(WorkerTest, AMessageForThePageComesInItsPlaceAmongTheOutputWithItsBuffers
   finish(*worker, task);
   end_of(task);
   std::vector<Printed> output;
-  for (const News& item : told)
+  for (const Event& item : told)
     if (const auto* printed = std::get_if<Printed>(&item)) output.push_back(*printed);
   ASSERT_EQ(output.size(), 2u);
   EXPECT_FALSE(output[0].message);

@@ -231,7 +231,7 @@ class EngineTest : public testing::Test {
     if (handshake) handshake->pump();
     if (control) control->pump();
     for (auto& worker : workers) worker->pump();
-    for (News& item : news.drain()) told.push_back(std::move(item));
+    for (Event& item : news.drain()) told.push_back(std::move(item));
   }
   void settle(const std::function<bool()>& condition, int asked_in_line = __builtin_LINE()) {
     const TimePoint deadline = Clock::now() + 20s;
@@ -242,7 +242,7 @@ class EngineTest : public testing::Test {
   }
   // The end of a task, once it has come.
   const Ended* ended(const TaskId& task) const {
-    for (const News& item : told)
+    for (const Event& item : told)
       if (const auto* end = std::get_if<Ended>(&item); end != nullptr && end->task == task) return end;
     return nullptr;
   }
@@ -253,7 +253,7 @@ class EngineTest : public testing::Test {
   template <class Kind>
   std::size_t count_told() const {
     return static_cast<std::size_t>(
-        std::ranges::count_if(told, [](const News& item) { return std::holds_alternative<Kind>(item); }));
+        std::ranges::count_if(told, [](const Event& item) { return std::holds_alternative<Kind>(item); }));
   }
 
   std::string folder;
@@ -266,9 +266,9 @@ class EngineTest : public testing::Test {
   std::optional<Peer> handshake, control;
   std::vector<std::unique_ptr<Peer>> workers;
   UniqueFd no_wake{::eventfd(0, EFD_CLOEXEC)};
-  NewsQueue news;
+  EventQueue news;
   std::optional<Engine> engine;
-  std::vector<News> told;
+  std::vector<Event> told;
 };
 
 inline std::string text_of(const Memory& memory) {

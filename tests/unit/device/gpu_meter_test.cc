@@ -91,7 +91,7 @@ template <class Look>
 auto heard(const GpuMeter& meter, Look look) {
   const auto deadline = std::chrono::steady_clock::now() + 20s;
   while (!look() && std::chrono::steady_clock::now() < deadline) {
-    pollfd news{meter.news_fd(), POLLIN, 0};
+    pollfd news{meter.event_fd(), POLLIN, 0};
     ::poll(&news, 1, 1000);
   }
   return look();
@@ -105,7 +105,7 @@ TEST(GpuMeterTest, TellsTheFactsAsNews) {
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->at(1).uuid, "GPU-second");
   meter.hear();
-  pollfd news{meter.news_fd(), POLLIN, 0};
+  pollfd news{meter.event_fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&news, 1, 0), 0);
 }
 

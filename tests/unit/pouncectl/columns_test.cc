@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <locale.h>
 
+#include "base/text.h"
+#include "pouncectl/lease_row.h"
+
 namespace pounce::ctl {
 namespace {
 
@@ -39,6 +42,20 @@ TEST(ColumnsTest, StandUnderEachOtherWhateverTheScript) {
 
 TEST(ColumnsTest, AnEmptyColumnIsLeftOutAndAnEmptyCellSaysSo) {
   EXPECT_EQ(columns({{"A", "B", "C"}, {"ä", "", "1"}, {"b", "", ""}}), "A  C\nä  1\nb  -\n");
+}
+
+TEST(QueueTableTest, WhatSlurmSaysActsOnNoTerminalAndStandsInColumns) {
+  protocol::QueueIs queue;
+  EXPECT_EQ(queue_table(queue), "no jobs of pounce\n");
+  queue.rows.resize(1);
+  queue.rows[0].job = 7;
+  queue.rows[0].class_name = "a_class_with_a_long_name";
+  queue.rows[0].state = "queued";
+  queue.rows[0].reason = "Held\x1b[2J";
+  EXPECT_EQ(queue_table(queue),
+            "JOB  CLASS                     STATE   REASON\n"
+            "7    a_class_with_a_long_name  queued  " +
+                printable("Held\x1b[2J") + "\n");
 }
 
 }  // namespace

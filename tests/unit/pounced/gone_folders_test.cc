@@ -27,18 +27,18 @@ class GoneFoldersTest : public testing::Test {
   }
 
   // The folder that a daemon at that place would have.
-  Folders make(const Place& place) const {
+  Folders make(const InstanceScope& place) const {
     const std::string name = instance_id(place).hex();
     const Folders folders{scratch.path() + "/" + name, scratch.path() + "/run/" + name};
     fs::create_directories(folders.leases());
     fs::create_directories(folders.runtime);
-    EXPECT_TRUE(write_place(folders, place));
+    EXPECT_TRUE(write_scope(folders, place));
     return folders;
   }
 
   // That of a notebook job on this machine, whose daemon has died.
   Folders of_a_job(std::uint32_t job) const {
-    Place place = here;
+    InstanceScope place = here;
     place.outer_job = job;
     const Folders folders = make(place);
     EXPECT_TRUE(StartLock::take(folders.lock(), dead));
@@ -66,7 +66,7 @@ class GoneFoldersTest : public testing::Test {
   }
 
   ScratchFolder scratch;
-  Place here;
+  InstanceScope here;
   Folders ours;
   LockOwner dead;
 };
@@ -127,7 +127,7 @@ TEST_F(GoneFoldersTest, OneWhoseLastLeaseHasEndedGoes) {
 }
 
 TEST_F(GoneFoldersTest, OneWhoseDaemonRunsStays) {
-  Place place = here;
+  InstanceScope place = here;
   place.outer_job = 4711;
   const Folders other = make(place);
   ASSERT_TRUE(StartLock::take(other.lock(), this_process()));
@@ -139,7 +139,7 @@ TEST_F(GoneFoldersTest, OneWhoseDaemonRunsStays) {
 }
 
 TEST_F(GoneFoldersTest, OneOfAnotherContainerStaysWhereItsProcessesCannotBeSeen) {
-  Place place = here;
+  InstanceScope place = here;
   place.network_namespace = 2;
   const Folders other = make(place);
   LockOwner unseen = this_process();
@@ -153,7 +153,7 @@ TEST_F(GoneFoldersTest, OneOfAnotherContainerStaysWhereItsProcessesCannotBeSeen)
 }
 
 TEST_F(GoneFoldersTest, OneOfAnotherMachineOnTheSameHomeStaysAndIsCounted) {
-  Place place = here;
+  InstanceScope place = here;
   place.machine_id = "another machine", place.boot_id = "its boot";
   const Folders other = make(place);
   ASSERT_TRUE(StartLock::take(other.lock(), dead));
@@ -209,7 +209,7 @@ TEST_F(GoneFoldersTest, ADaemonThatLivesIsNeverQuiet) {
 class EarlierBootTest : public GoneFoldersTest {
  protected:
   EarlierBootTest() {
-    Place place = here;
+    InstanceScope place = here;
     place.boot_id = "an earlier boot";
     earlier = make(place);
     EXPECT_TRUE(StartLock::take(earlier.lock(), dead));

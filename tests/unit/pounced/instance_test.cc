@@ -12,33 +12,33 @@
 namespace pounce::daemon {
 namespace {
 
-const Place kPlace{"pounce", "machine", "boot", 4026531840, 0, ""};
+const InstanceScope kPlace{"pounce", "machine", "boot", 4026531840, 0, ""};
 
-TEST(InstanceTest, IsTheSameForTheSamePlace) { EXPECT_EQ(instance_id(kPlace), instance_id(Place(kPlace))); }
+TEST(InstanceTest, IsTheSameForTheSamePlace) { EXPECT_EQ(instance_id(kPlace), instance_id(InstanceScope(kPlace))); }
 
 // Pinned: a daemon of tomorrow must find the jobs of today's.
 TEST(InstanceTest, KeepsItsIdAcrossVersions) { EXPECT_EQ(instance_id(kPlace).hex(), "44a272997b76"); }
 
 TEST(InstanceTest, DiffersInEachPartOfThePlace) {
-  Place other[6] = {kPlace, kPlace, kPlace, kPlace, kPlace, kPlace};
+  InstanceScope other[6] = {kPlace, kPlace, kPlace, kPlace, kPlace, kPlace};
   other[0].cluster = "else";
   other[1].machine_id = "else";
   other[2].boot_id = "else";
   other[3].network_namespace = 1;
   other[4].outer_job = 1;
   other[5].state_folder = "/else";
-  for (const Place& place : other) EXPECT_NE(instance_id(place), instance_id(kPlace));
+  for (const InstanceScope& place : other) EXPECT_NE(instance_id(place), instance_id(kPlace));
 }
 
 TEST(InstanceTest, IsNotFooledByTextMovedFromOnePartToTheNext) {
-  Place one = kPlace, two = kPlace;
+  InstanceScope one = kPlace, two = kPlace;
   one.cluster = "ab", one.machine_id = "c";
   two.cluster = "a", two.machine_id = "bc";
   EXPECT_NE(instance_id(one), instance_id(two));
 }
 
 TEST(InstanceTest, HasAPreviousInstanceOfAnEarlierBootOnly) {
-  Place earlier = kPlace, elsewhere = kPlace;
+  InstanceScope earlier = kPlace, elsewhere = kPlace;
   earlier.boot_id = "older";
   elsewhere.boot_id = "older";
   elsewhere.outer_job = 5;
@@ -102,10 +102,10 @@ TEST(FolderTest, IsRefusedBelowAFolderThatOthersMayWriteOrOwn) {
 class PreviousInstanceTest : public testing::Test {
  protected:
   // The folder of a daemon that ran at `place` and left these lines in its journal.
-  void leave(const Place& place, const std::vector<lease::JournalRecord>& records) {
+  void leave(const InstanceScope& place, const std::vector<lease::JournalRecord>& records) {
     const Folders folders{scratch.file(instance_id(place).hex()), ""};
     ASSERT_TRUE(make_private_folder(folders.state));
-    ASSERT_TRUE(write_place(folders, place));
+    ASSERT_TRUE(write_scope(folders, place));
     ASSERT_TRUE(Journal::open(folders.journal(), records));
   }
   std::vector<PreviousInstance> found() const {
@@ -113,8 +113,8 @@ class PreviousInstanceTest : public testing::Test {
   }
 
   ScratchFolder scratch;
-  Place before = [] {
-    Place place = kPlace;
+  InstanceScope before = [] {
+    InstanceScope place = kPlace;
     place.boot_id = "older";
     return place;
   }();
@@ -134,7 +134,7 @@ TEST_F(PreviousInstanceTest, IsTakenOverWithItsOpenLeases) {
 }
 
 TEST_F(PreviousInstanceTest, IsNeverAnInstanceOfThisBoot) {
-  Place neighbour = kPlace;
+  InstanceScope neighbour = kPlace;
   neighbour.network_namespace = 7;
   leave(neighbour, {intent});
   leave(kPlace, {intent});

@@ -70,7 +70,8 @@ TEST_F(ChannelTest, PutsFramesWhereTheReceiverSaysWithoutACopy) {
   std::vector<std::string> asked;
   server->place_with([&](std::string_view header, std::size_t frame, std::size_t size) {
     asked.push_back(std::string(header) + " " + std::to_string(frame) + " " + std::to_string(size));
-    return frame == 2 ? Place{} : Place{std::as_writable_bytes(std::span(*place)).subspan(kMiB, size), place};
+    return frame == 2 ? Destination{}
+                      : Destination{std::as_writable_bytes(std::span(*place)).subspan(kMiB, size), place};
   });
   Message got;
   server_takes = [&](Message message) { got = std::move(message); };
@@ -91,7 +92,7 @@ TEST_F(ChannelTest, KeepsAPlaceUntilItsFrameIsGoneOrTheMessageIsCut) {
   auto place = std::make_shared<std::string>(kMiB, '-');
   const std::weak_ptr<std::string> seen = place;
   server->place_with([&](std::string_view, std::size_t frame, std::size_t) {
-    return frame == 1 ? Place{std::as_writable_bytes(std::span(*place)), std::move(place)} : Place{};
+    return frame == 1 ? Destination{std::as_writable_bytes(std::span(*place)), std::move(place)} : Destination{};
   });
   Message message = message_of({"header", std::string(kMiB, 'x'), std::string(64 * kMiB, 'y')});
 
@@ -124,7 +125,7 @@ TEST_F(ChannelTest, CarriesMoreThanFourGigabytesOverFrames) {
   const std::string chunk = pattern(32 * kMiB, 3), last = pattern(1, 4);
   const auto into = std::make_shared<std::string>(chunk.size(), '\0');
   server->place_with([&](std::string_view, std::size_t, std::size_t size) {
-    return Place{std::as_writable_bytes(std::span(*into)).first(size), into};
+    return Destination{std::as_writable_bytes(std::span(*into)).first(size), into};
   });
   std::uint64_t sent = 0, came = 0;
   bool right = true;

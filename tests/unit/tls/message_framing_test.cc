@@ -101,7 +101,7 @@ TEST(MessageFramingTest, TakesMemoryForAFrameOnlyWhenItsTurnComes) {
   int asked = 0;
   reader.place_with([&](std::string_view, std::size_t, std::size_t) {
     ++asked;
-    return Place{};
+    return Destination{};
   });
 
   read(reader,
@@ -122,7 +122,7 @@ TEST(MessageFramingTest, APlaceOfAnotherSizeIsNotUsed) {
   MessageReader reader(1024, kMiB);
   std::string place(10, '-');
   reader.place_with([&](std::string_view, std::size_t, std::size_t) {
-    return Place{std::as_writable_bytes(std::span(place)), nullptr};
+    return Destination{std::as_writable_bytes(std::span(place)), nullptr};
   });
   MessageWriter writer;
   writer.add(message_of({"h", "12345"}));

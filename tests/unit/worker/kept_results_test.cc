@@ -23,7 +23,7 @@ JobResult returned(std::string pickle, std::vector<std::string> buffers) {
 
 class KeptResultsTest : public testing::Test {
  protected:
-  KeptResults::News made(memory::BlockPool& pool) {
+  KeptResults::Event made(memory::BlockPool& pool) {
     for (;;)
       if (auto news = kept.step(pool)) return *std::move(news);
   }

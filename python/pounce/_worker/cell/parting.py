@@ -1,7 +1,7 @@
 """A worker that ends by itself offers state that its notebook's machine lacks, and leaves when the kernel has it.
 
 No task runs any more, so the worker sends messages beside the tasks' output, and the kernel answers each (its half is
-cell/state_relay.py). The supervisor waits as long as the worker says `saving`.
+cell/state_transfer.py). The supervisor waits as long as the worker says `saving`.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     code = request.code
     shell = _the_shell(code)
     reloads.follow()
-    namespace, lacks = _relayed(shell, request, pickle, buffers)
-    reply = CellReply(holder=_holder, turn=namespace.turn, relayed=namespace is not request.namespace, lacks=lacks)
+    namespace, lacks = _unshared(shell, request, pickle, buffers)
+    reply = CellReply(holder=_holder, turn=namespace.turn, unshared=namespace is not request.namespace, lacks=lacks)
     if lacks:
         return reply
     report = reply.namespace = _saved.enter(namespace, request.holder == _holder)
@@ -72,17 +72,17 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     return reply
 
 
-def _relayed(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any]) -> tuple[NamespaceRequest, list[str]]:
+def _unshared(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any]) -> tuple[NamespaceRequest, list[str]]:
     """The request's namespace, with this worker's own folder if it does not see the notebook's, and the blobs that the
     kernel has to send first."""
-    namespace, relayed = request.namespace, _saved.relayed
-    folder = relayed.folder(namespace)
+    namespace, unshared = request.namespace, _saved.unshared
+    folder = unshared.folder(namespace)
     if not folder:
         return namespace, []
     namespace = replace(namespace, folder=folder, patience_s=0.0)
     here = _saved.has(namespace.id, 0 if request.holder == _holder else namespace.after)
     pending = _saved.waiting(even_if_here=True) if here else None
-    return namespace, relayed.lacks(namespace, pending, lambda: _reads(shell, request, pickle, buffers, here))
+    return namespace, unshared.lacks(namespace, pending, lambda: _reads(shell, request, pickle, buffers, here))
 
 
 def _reads(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any], here: bool) -> set[str] | None:
@@ -198,7 +198,7 @@ def saved_namespace() -> Any:
 def end_python() -> None:
     """Ends this process; the supervisor starts another at once."""
     if _saved is not None:
-        _saved.relayed.end()
+        _saved.unshared.end()
     os._exit(0)
 
 

@@ -24,8 +24,8 @@ from . import held
 from .cell_streams import streams
 from .grace import Grace
 from .parting import part_with
-from .relayed import Relayed
 from .state_notes import StateNotes, tell
+from .unshared_state import UnsharedState
 
 _WORD = re.compile(r"\w+")
 _CHECK_AFTER_S = 1.0  # idle time before variables that no cell names are compared with what was saved
@@ -42,7 +42,7 @@ class SavedNamespace:
         self._names, self._hidden, self._holder = names, hidden, holder
         self._before = set(names)  # they belong to no notebook, and stay when one leaves
         self._baseline = process_state.Baseline()
-        self.relayed = Relayed()
+        self.unshared = UnsharedState()
         self._id = ""
         self._forget()
 
@@ -247,7 +247,7 @@ class SavedNamespace:
         """Called when nothing runs or waits: saves what the last cells changed, and a second later checks all the rest.
         Stops for a task that comes. Returns seconds until it is to be called again; None: after the next task."""
         if not self.is_behind():
-            return self.relayed.idle()
+            return self.unshared.idle()
         if self._next_may_follow:
             self._next_may_follow = False
             return _NEXT_S
@@ -260,7 +260,7 @@ class SavedNamespace:
         touched = None if self._look_at_all else set()
         self._look_at_all = False  # an interrupted check continues where it was
         self._unchecked = not self._save(touched, interpreter.core.wanted, quiet=True)
-        return None if interpreter.core.wanted() else self.relayed.idle()
+        return None if interpreter.core.wanted() else self.unshared.idle()
 
     def is_behind(self) -> bool:
         """Whether something is not saved that idle() will save."""
@@ -282,10 +282,10 @@ class SavedNamespace:
         self.save_last()
         if self._folder is not None:
             self._folder.leave()
-        if self.relayed.owes(self._id):
-            manifest = self.relayed.offer(self._id).manifest
-            part_with(self._id, self._holder, manifest, lambda *wanted: self.relayed.parts(self._id, *wanted))
-        self.relayed.end()
+        if self.unshared.owes(self._id):
+            manifest = self.unshared.offer(self._id).manifest
+            part_with(self._id, self._holder, manifest, lambda *wanted: self.unshared.parts(self._id, *wanted))
+        self.unshared.end()
 
     def _save(self, touched: set[str] | None, interrupted: Callable[[], bool], quiet: bool = False) -> bool:
         """Whether all of it is saved now, or cannot be."""
@@ -310,7 +310,7 @@ class SavedNamespace:
         self._behind, self._ran_s, self._due_s = False, 0.0, 0.0
         self._notes.saved(report.unparkable, self._remade)
         self._notes.settings_left_out(process_state.left_out())
-        self.relayed.tell_saved(self._folder, "unsaved" if report.unparkable.keys() - self._remade else "saved")
+        self.unshared.tell_saved(self._folder, "unsaved" if report.unparkable.keys() - self._remade else "saved")
         return True
 
 

@@ -49,7 +49,7 @@ TEST_F(IdleReuseTest, ItsOwnerIsToldWhy) {
   tell(WorkerLost{lease(1), WorkerIndex{0}, link});
   ASSERT_EQ(count<TellLeaseEnded>(), 1u);
   const Error told = only<TellLeaseEnded>()[0].error;
-  EXPECT_EQ(told.cause.code, CauseCode::kSomebodyWaits);
+  EXPECT_EQ(told.cause.code, CauseCode::kOtherJobWaits);
   EXPECT_EQ(told.context.at("given_back"), "somebody_waits");
 }
 

@@ -257,7 +257,7 @@ TEST_F(PartTest, TheDaemonIsToldOnceToEndAndAgainAfterASession) {
 
 TEST_F(PartTest, IgnoredNewsIsCountedAndToldInTheHistory) {
   Lease& lease = given(1, LeaseState::kEnded);
-  EXPECT_FALSE(accept(core, lease, News::kWorkerSeen));
+  EXPECT_FALSE(accept(core, lease, Trigger::kWorkerSeen));
   EXPECT_EQ(core.counters.ignored, 1u);
   EXPECT_EQ(lease.history.lines().back().why,
             (Cause{.code = CauseCode::kIgnored, .word = "worker heard", .said = "it has ended"}));
@@ -265,7 +265,7 @@ TEST_F(PartTest, IgnoredNewsIsCountedAndToldInTheHistory) {
 
 TEST_F(PartTest, ATransitionWithoutNewsThatAllowsItIsABreach) {
   Lease& lease = given(1, LeaseState::kQueued);
-  ASSERT_TRUE(accept(core, lease, News::kJobRunning));
+  ASSERT_TRUE(accept(core, lease, Trigger::kJobRunning));
   enter(core, lease, LeaseState::kStarting, CauseCode::kJobStarts);
   EXPECT_EQ(core.breach, "");
   enter(core, lease, LeaseState::kRequested, CauseCode::kReady);

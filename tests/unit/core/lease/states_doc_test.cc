@@ -31,8 +31,8 @@ std::string section(const std::string& text, const std::string& name) {
   return text.substr(start, end - start);
 }
 
-std::string cell_text(LeaseState state, News news) {
-  const Cell& answer = cell(state, news);
+std::string cell_text(LeaseState state, Trigger trigger) {
+  const Cell& answer = cell(state, trigger);
   if (answer.next == 0) return "*" + std::string(answer.ignored) + "*";
   std::string text;
   for (int next = 0; next < kLeaseStates; ++next) {
@@ -44,16 +44,16 @@ std::string cell_text(LeaseState state, News news) {
 }
 
 std::string lease_table() {
-  std::string table = "| news |", line = "|---|";
+  std::string table = "| trigger |", line = "|---|";
   for (int state = 0; state < kLeaseStates; ++state) {
     table += " " + std::string(word(static_cast<LeaseState>(state))) + " |";
     line += "---|";
   }
   table += "\n" + line + "\n";
-  for (int news = 0; news < kNewsKinds; ++news) {
-    table += "| " + std::string(word(static_cast<News>(news))) + " |";
+  for (int trigger = 0; trigger < kTriggers; ++trigger) {
+    table += "| " + std::string(word(static_cast<Trigger>(trigger))) + " |";
     for (int state = 0; state < kLeaseStates; ++state)
-      table += " " + cell_text(static_cast<LeaseState>(state), static_cast<News>(news)) + " |";
+      table += " " + cell_text(static_cast<LeaseState>(state), static_cast<Trigger>(trigger)) + " |";
     table += "\n";
   }
   return table;
@@ -89,18 +89,18 @@ TEST(StatesDocTest, EveryMemberOfDefaultsHasAKey) {
 
 TEST(TableTest, AnswersEveryPairEitherWithStatesOrWithAReason) {
   for (int state = 0; state < kLeaseStates; ++state) {
-    for (int news = 0; news < kNewsKinds; ++news) {
-      const Cell& answer = cell(static_cast<LeaseState>(state), static_cast<News>(news));
-      EXPECT_NE(answer.next == 0, answer.ignored.empty()) << word(static_cast<News>(news)) << " " << state;
+    for (int trigger = 0; trigger < kTriggers; ++trigger) {
+      const Cell& answer = cell(static_cast<LeaseState>(state), static_cast<Trigger>(trigger));
+      EXPECT_NE(answer.next == 0, answer.ignored.empty()) << word(static_cast<Trigger>(trigger)) << " " << state;
     }
   }
 }
 
 TEST(TableTest, NothingLeavesTheEndedState) {
-  for (int news = 0; news < kNewsKinds; ++news) {
-    const Cell& answer = cell(LeaseState::kEnded, static_cast<News>(news));
+  for (int trigger = 0; trigger < kTriggers; ++trigger) {
+    const Cell& answer = cell(LeaseState::kEnded, static_cast<Trigger>(trigger));
     for (int next = 0; next < static_cast<int>(LeaseState::kEnded); ++next)
-      EXPECT_FALSE(answer.allows(static_cast<LeaseState>(next))) << word(static_cast<News>(news));
+      EXPECT_FALSE(answer.allows(static_cast<LeaseState>(next))) << word(static_cast<Trigger>(trigger));
   }
 }
 

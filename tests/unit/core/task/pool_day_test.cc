@@ -102,7 +102,7 @@ class Day {
       --gpus_free_;
       ++user->running_jobs_;
       most_running = std::max(most_running, user->running_jobs_);
-      const Place place{lease, WorkerIndex{0}};
+      const WorkerRef place{lease, WorkerIndex{0}};
       at(now + milliseconds(500, 4000),
          [user, request, place] { user->happened(WorkerGranted{request, place, Epoch{1}, {}}); });
     }

@@ -23,7 +23,7 @@ class Walk {
 
  private:
   int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
-  Place some_place() { return place(1 + pick(4)); }
+  WorkerRef some_place() { return place(1 + pick(4)); }
   RequestId some_request() { return RequestId{static_cast<std::uint32_t>(1 + pick(6))}; }
   Epoch some_epoch() { return Epoch{static_cast<std::uint32_t>(1 + pick(4))}; }
   PublicKey some_key() { return PublicKey{{static_cast<std::uint8_t>(pick(3))}}; }

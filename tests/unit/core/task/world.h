@@ -34,13 +34,13 @@ Id numbered(std::uint8_t number) {
 }
 
 inline TaskId task(int n) { return numbered<TaskId>(static_cast<std::uint8_t>(n)); }
-inline Place place(int lease, std::uint32_t worker = 0) {
+inline WorkerRef place(int lease, std::uint32_t worker = 0) {
   return {numbered<LeaseId>(static_cast<std::uint8_t>(lease)), WorkerIndex{worker}};
 }
 
 // Actions as text, so that a test compares with what a user would write down.
 inline std::string name(const TaskId& id) { return "t" + std::to_string(id.bytes()[0]); }
-inline std::string name(const Place& at) {
+inline std::string name(const WorkerRef& at) {
   return "w" + std::to_string(at.lease.bytes()[0]) + (at.worker.value > 0 ? "/" + std::to_string(at.worker.value) : "");
 }
 
@@ -153,8 +153,8 @@ class TaskTest : public testing::Test {
   }
 
   Resources resources;
-  std::map<Place, std::uint64_t> near;  // bytes of every task's data
-  Machine machine{{}, [this](const Place& place, const TaskId&) { return near.contains(place) ? near[place] : 0; }};
+  std::map<WorkerRef, std::uint64_t> near;  // bytes of every task's data
+  Machine machine{{}, [this](const WorkerRef& place, const TaskId&) { return near.contains(place) ? near[place] : 0; }};
   TimePoint now = TimePoint{} + 1h;
 };
 

@@ -19,13 +19,13 @@ from pounce._worker.state.folder import Folder
 from pounce._worker.state.key import key_of, made_key
 from pounce._worker.state.problems import Damaged
 from pounce._worker.state.saver import Saver
-from pounce.cell import state_relay
+from pounce.cell import state_transfer
 from pounce.cell.background import Again, CellJob, CellOutput
 from pounce.cell.intake import Intake
 from pounce.cell.notebook_state import NotebookState
 from pounce.cell.options_line import CellLine
 from pounce.cell.partings import Partings
-from pounce.cell.place import Place
+from pounce.cell.target import Target
 from pounce.cell.remote import Remote
 
 SECONDS = 20  # for what takes none: it hangs, or does not
@@ -54,15 +54,15 @@ made: list[Bringing] = []
 @pytest.fixture
 def bringing(monkeypatch):
     """A notebook whose kernel brings what its worker has saved, and what does that."""
-    monkeypatch.setattr(state_relay, "Intake", Bringing)
+    monkeypatch.setattr(state_transfer, "Intake", Bringing)
     made.clear()
     remote = Remote(SimpleNamespace(user_ns={}, user_ns_hidden=set(), magics_manager=SimpleNamespace(magics={"line": {}})))
     state = remote.workers.states[""] = NotebookState()
     state.folder, state.holder = "/nowhere", "first"
     session = SimpleNamespace(takers={}, core=SimpleNamespace(read_to_the_end=lambda seconds: None))
-    remote.workers.relay._view = lambda state: SimpleNamespace(_session=session)
-    remote.workers.relay._is_there = lambda state: True
-    remote.workers.relay.ran(state, None)
+    remote.workers.transfer._view = lambda state: SimpleNamespace(_session=session)
+    remote.workers.transfer._is_there = lambda state: True
+    remote.workers.transfer.ran(state, None)
     while not made:
         threading.Event().wait(0.01)
     assert made[0].begun.wait(SECONDS)
@@ -76,14 +76,14 @@ REPLY = CellReply(holder="second", turn=2, namespace=NamespaceReport(ran=True))
 # What is brought has to be answered by the very thread that a cell's end is told on.
 def test_a_cell_that_ended_on_a_worker_that_sees_the_folder_does_not_wait_for_what_is_brought(bringing):
     remote, state, intake = bringing
-    ended = threading.Thread(target=remote._has_run, args=(state, CellLine(Place()), state.ledger.parcel((), {}, 1, 1), REPLY), daemon=True)
+    ended = threading.Thread(target=remote._has_run, args=(state, CellLine(Target()), state.ledger.parcel((), {}, 1, 1), REPLY), daemon=True)
 
     ended.start()
     ended.join(SECONDS / 4)
     waits = ended.is_alive()
     intake.goes_on.set()
 
-    assert not waits and not state.relayed
+    assert not waits and not state.unshared
     assert intake.closed.wait(SECONDS)
 
 

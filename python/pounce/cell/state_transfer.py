@@ -15,7 +15,7 @@ from .. import errors
 from .._common.byte_size import size
 from .._common.cell_protocol import NamespaceRequest
 from .._engine.session import Sink
-from .._worker.cell import relay_calls
+from .._worker.cell import transfer_calls
 from .._worker.state import crossing
 from .._worker.state.folder import Folder
 from .._worker.state.key import key_of
@@ -35,7 +35,7 @@ _SAVING_S = 0.05  # between two looks at what another worker saves
 _GIVEN_BYTES = 16 * 1024 * 1024  # at a time, while a cell waits for it
 
 
-class StateRelay:
+class StateTransfer:
     """
     Parameters
     ----------
@@ -67,8 +67,8 @@ class StateRelay:
     def ran(self, state: NotebookState, output: Sink | None) -> None:
         """A cell has run on a worker that does not see its folder. Its prints between cells go to `output`."""
         self._partings.listen(session_of(self._view(state)))
-        if not state.relayed:
-            state.relayed = True
+        if not state.unshared:
+            state.unshared = True
             say(f"this worker does not see {state.folder}: what cells change is brought there when they have run")
         with self._changed:
             self._outputs[state], self._pauses[state] = output, _FIRST_S
@@ -83,7 +83,7 @@ class StateRelay:
     def sees_folder(self, state: NotebookState) -> None:
         """Its worker sees the folder, unlike the one before: nothing has to be fetched. Does not block. Any thread,
         also the one that delivers all answers."""
-        state.relayed = False
+        state.unshared = False
         self._at_once(state)  # the thread that has the intake open closes it
 
     def _at_once(self, state: NotebookState) -> None:
@@ -111,7 +111,7 @@ class StateRelay:
             if not self._partings.says_more(state):
                 self._close(state)  # the next worker has to wait for nothing
             return True
-        if not state.relayed:
+        if not state.unshared:
             self._close(state)
             return True
         return self._brought(state) if self._is_there(state) else self._pauses[state] > _SOON_S
@@ -169,7 +169,7 @@ class StateRelay:
         """Its worker goes next, or is going: blocks until everything it has is here. Does nothing if the worker sees
         the folder. Returns why it could not be brought; the earlier state here is whole then."""
         problem = ""
-        if state.relayed and state.holder:
+        if state.unshared and state.holder:
             if self._is_there(state):
                 with self._alone(state):
                     problem = self._last(state)
@@ -233,7 +233,7 @@ class StateRelay:
             return
         with contextlib.suppress(errors.LeaseEnded):  # the request, sent again, finds out what the next one lacks
             for parts in _given(state.folder, lacks):
-                wait(self._view(state).submit(relay_calls.receive, state.id, crossing.as_sent(parts)))
+                wait(self._view(state).submit(transfer_calls.receive, state.id, crossing.as_sent(parts)))
 
 
 def _supply(path: str, turn: int, patience_s: float) -> bytes:

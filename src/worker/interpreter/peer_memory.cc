@@ -1,4 +1,4 @@
-#include "worker/interpreter/memory_relays.h"
+#include "worker/interpreter/peer_memory.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,8 +23,7 @@ std::optional<PublicKey> address_of(std::string_view keys) {
 
 }  // namespace
 
-void MemoryRelays::serve(const SessionId& session, const std::string& reader, std::string_view keys,
-                         ObjectOffer lying) {
+void PeerMemory::serve(const SessionId& session, const std::string& reader, std::string_view keys, ObjectOffer lying) {
   end_serving(session, reader);
   const auto address = address_of(keys);
   if (!address || !lying.block || !lying.block->freeze()) return;
@@ -32,7 +31,7 @@ void MemoryRelays::serve(const SessionId& session, const std::string& reader, st
   if (server) serving_.emplace(std::pair(session, reader), Serving{std::move(server), std::move(lying)});
 }
 
-bool MemoryRelays::take(const SessionId& session, const Wanted& wanted, TimePoint now) {
+bool PeerMemory::take(const SessionId& session, const Wanted& wanted, TimePoint now) {
   end_taking(session, wanted.object.object);
   const auto address = address_of(wanted.keys);
   auto channel = address ? transport::LocalChannel::connect(*address, protocol::kDataFrameBytes) : nullptr;
@@ -46,28 +45,28 @@ bool MemoryRelays::take(const SessionId& session, const Wanted& wanted, TimePoin
   return true;
 }
 
-void MemoryRelays::stop_taking(const SessionId& session) {
+void PeerMemory::stop_taking(const SessionId& session) {
   std::erase_if(taking_, [&](const auto& entry) { return entry.first.first == session; });
 }
 
-void MemoryRelays::close(const SessionId& session) {
+void PeerMemory::close(const SessionId& session) {
   stop_taking(session);
   std::erase_if(serving_, [&](const auto& entry) { return entry.first.first == session; });
 }
 
-void MemoryRelays::add_to(transport::PollSet& polled) {
+void PeerMemory::add_to(transport::PollSet& polled) {
   for (auto& [key, serving] : serving_) serving.server->add_to(polled);
   for (const auto& [key, taking] : taking_) polled.add_fd(taking.channel->fd(), taking.channel->unsent());
 }
 
-void MemoryRelays::accept_waiting(const transport::PollSet& polled) {
+void PeerMemory::accept_waiting(const transport::PollSet& polled) {
   for (auto& [key, serving] : serving_) {
     serving.server->accept_waiting(polled);
     answer(serving);
   }
 }
 
-void MemoryRelays::answer(Serving& serving) {
+void PeerMemory::answer(Serving& serving) {
   while (auto request = serving.server->receive()) {
     const auto header = protocol::decode(request->frames.front().text(), protocol::kHeaderBytes);
     const auto* wants = header ? std::get_if<protocol::Serve>(&*header) : nullptr;
@@ -86,14 +85,14 @@ void MemoryRelays::answer(Serving& serving) {
   serving.server->flush();
 }
 
-TimePoint MemoryRelays::next_deadline() const {
+TimePoint PeerMemory::next_deadline() const {
   TimePoint first = TimePoint::max();
   for (const auto& [key, taking] : taking_) first = std::min(first, taking.until);
   return first;
 }
 
-std::vector<MemoryRelays::News> MemoryRelays::events(TimePoint now) {
-  std::vector<News> all;
+std::vector<PeerMemory::Event> PeerMemory::events(TimePoint now) {
+  std::vector<Event> all;
   for (auto one = taking_.begin(); one != taking_.end();) {
     Taking& taking = one->second;
     const auto message = taking.channel->receive();
@@ -110,7 +109,7 @@ std::vector<MemoryRelays::News> MemoryRelays::events(TimePoint now) {
 }
 
 // Two workers share only memory that can no longer be written.
-std::optional<ObjectOffer> MemoryRelays::came(const Wanted& wanted, const transport::Message& message) {
+std::optional<ObjectOffer> PeerMemory::came(const Wanted& wanted, const transport::Message& message) {
   const auto header = protocol::decode(message.front().text(), protocol::kHeaderBytes);
   const auto* object = header ? std::get_if<protocol::Object>(&*header) : nullptr;
   const bool fits = object != nullptr && message.size() == 3 && message[2].block() && message[2].block()->frozen() &&

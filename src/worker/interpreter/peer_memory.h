@@ -21,7 +21,7 @@
 
 namespace pounce::worker {
 
-class MemoryRelays {
+class PeerMemory {
  public:
   // Lets the holder of the keys take the object until end_serving(). Does nothing where the memory cannot be sealed
   // against writing.
@@ -40,12 +40,12 @@ class MemoryRelays {
   void add_to(transport::PollSet& polled);
   void accept_waiting(const transport::PollSet& polled);  // after polling
   TimePoint next_deadline() const;
-  struct News {
+  struct Event {
     SessionId session;
     Wanted wanted;
     std::optional<ObjectOffer> came;  // nullopt: it does not come this way
   };
-  std::vector<News> events(TimePoint now);
+  std::vector<Event> events(TimePoint now);
 
  private:
   struct Serving {

@@ -1,4 +1,4 @@
-#include "worker/interpreter/memory_relays.h"
+#include "worker/interpreter/peer_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -23,15 +23,15 @@ std::shared_ptr<memory::MemoryBlock> block_of(const std::string& text) {
 }
 
 // Two workers of one machine.
-class MemoryRelaysTest : public testing::Test {
+class PeerMemoryTest : public testing::Test {
  protected:
   void serve(const ObjectId& object) {
     giver.serve(kAlice, "reader", keys, {object, "pickle", {3}, false, block, {64}});
   }
-  MemoryRelays::Wanted wanted(const ObjectId& object) const {
+  PeerMemory::Wanted wanted(const ObjectId& object) const {
     return {{object, {3}, {}, false, true, "tcp://10.0.0.7:40002"}, "pickle", keys};
   }
-  static void turn(MemoryRelays& relays) {
+  static void turn(PeerMemory& relays) {
     transport::PollSet polled;
     relays.add_to(polled);
     polled.wait(Clock::now());
@@ -40,10 +40,10 @@ class MemoryRelaysTest : public testing::Test {
 
   const std::string keys = bulk::new_keys(1);
   const std::shared_ptr<memory::MemoryBlock> block = block_of("abc");
-  MemoryRelays giver, reader;
+  PeerMemory giver, reader;
 };
 
-TEST_F(MemoryRelaysTest, BothHaveTheSameMemoryAndNeitherCanWriteIt) {
+TEST_F(PeerMemoryTest, BothHaveTheSameMemoryAndNeitherCanWriteIt) {
   serve(kObject);
   ASSERT_TRUE(reader.take(kAlice, wanted(kObject), kNow));
   turn(giver);
@@ -60,17 +60,17 @@ TEST_F(MemoryRelaysTest, BothHaveTheSameMemoryAndNeitherCanWriteIt) {
   EXPECT_TRUE(reader.events(kNow).empty());
 }
 
-TEST_F(MemoryRelaysTest, WhereNobodyServesTheLaneIsTakenAtOnce) {
+TEST_F(PeerMemoryTest, WhereNobodyServesTheLaneIsTakenAtOnce) {
   EXPECT_FALSE(reader.take(kAlice, wanted(kObject), kNow));
 }
 
-TEST_F(MemoryRelaysTest, AfterTheEndOfServingNobodyIsThere) {
+TEST_F(PeerMemoryTest, AfterTheEndOfServingNobodyIsThere) {
   serve(kObject);
   giver.end_serving(kAlice, "reader");
   EXPECT_FALSE(reader.take(kAlice, wanted(kObject), kNow));
 }
 
-TEST_F(MemoryRelaysTest, AnObjectThatWasNotServedIsRefused) {
+TEST_F(PeerMemoryTest, AnObjectThatWasNotServedIsRefused) {
   serve(kObject);
   ASSERT_TRUE(reader.take(kAlice, wanted(kOther), kNow));
   turn(giver);
@@ -81,7 +81,7 @@ TEST_F(MemoryRelaysTest, AnObjectThatWasNotServedIsRefused) {
   EXPECT_EQ(news[0].wanted.object.object, kOther);
 }
 
-TEST_F(MemoryRelaysTest, ASourceThatSaysNothingIsGivenUpAfterTwoSeconds) {
+TEST_F(PeerMemoryTest, ASourceThatSaysNothingIsGivenUpAfterTwoSeconds) {
   serve(kObject);
   ASSERT_TRUE(reader.take(kAlice, wanted(kObject), kNow));
   EXPECT_EQ(reader.next_deadline(), kNow + 2s);

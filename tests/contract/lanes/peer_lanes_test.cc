@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLarge = 32 * kMiB + 3;
 
-class RelayTest : public client::EngineTest {
+class PeerLanesTest : public client::EngineTest {
  protected:
   void SetUp() override {
     EngineTest::SetUp();
@@ -87,7 +87,7 @@ class RelayTest : public client::EngineTest {
   std::size_t right = 0;
 };
 
-class ManyReaders : public RelayTest, public testing::WithParamInterface<std::size_t> {};
+class ManyReaders : public PeerLanesTest, public testing::WithParamInterface<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(, ManyReaders, testing::Values(1, 4, 8));
 
 TEST_P(ManyReaders, AllGetItAsItWasAndTheClientSendsItLog2OfTheirNumberAndOneTimesAtMost) {
@@ -104,7 +104,7 @@ TEST_P(ManyReaders, AllGetItAsItWasAndTheClientSendsItLog2OfTheirNumberAndOneTim
 }
 
 // One call's result is the object of others, on its own worker and on another.
-class PassedOn : public RelayTest {
+class PassedOn : public PeerLanesTest {
  protected:
   void SetUp() override {
     EngineTest::SetUp();
@@ -182,7 +182,7 @@ TEST_F(PassedOn, ComesFromTheClientWhereItsWorkerIsGone) {
 }
 
 // It is lost in the middle, by whichever it is sent to and by whom.
-TEST_F(RelayTest, EveryConnectionThatIsCutCostsNobodyTheObject) {
+TEST_F(PeerLanesTest, EveryConnectionThatIsCutCostsNobodyTheObject) {
   begin(4);
   until([&] { return all_ended() >= 1; });
 
@@ -192,7 +192,7 @@ TEST_F(RelayTest, EveryConnectionThatIsCutCostsNobodyTheObject) {
   EXPECT_EQ(right, 4u);
 }
 
-TEST_F(RelayTest, AWorkerThatEndsWhileItServesCostsItsReaderNothing) {
+TEST_F(PeerLanesTest, AWorkerThatEndsWhileItServesCostsItsReaderNothing) {
   ask(2);
   runs_nothing = real.front().get();
   grant(0);

@@ -118,9 +118,9 @@ def test_a_worker_that_is_killed_says_how_much_had_come(afresh):  # noqa: F811
 @pytest.fixture
 def unasked(afresh):  # noqa: F811
     """The kernel asks no worker for what it has saved: it comes when the worker offers it."""
-    afresh.run("from pounce.cell import state_relay\nstate_relay._FIRST_S = 3600")
+    afresh.run("from pounce.cell import state_transfer\nstate_relay._FIRST_S = 3600")
     yield afresh
-    afresh.run("state_relay._FIRST_S = 0.3")
+    afresh.run("state_transfer._FIRST_S = 0.3")
 
 
 def ended_as_by_slurm(supervisor: str) -> None:

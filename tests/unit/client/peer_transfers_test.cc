@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLarge = 4 * 1024 * 1024 + 1;
 
-class ObjectRelayTest : public EngineTest {
+class PeerTransfersTest : public EngineTest {
  protected:
   void SetUp() override {
     if (!bulk::Lane::available()) GTEST_SKIP() << "this build has no OpenSSL: data takes ZeroMQ";
@@ -86,7 +86,7 @@ class ObjectRelayTest : public EngineTest {
   bool serves = true;
 };
 
-class ObjectForMany : public ObjectRelayTest, public testing::WithParamInterface<std::size_t> {};
+class ObjectForMany : public PeerTransfersTest, public testing::WithParamInterface<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(, ObjectForMany, testing::Values(1, 2, 4, 8));
 
 TEST_P(ObjectForMany, IsSentByNobodyMoreThanLog2OfTheirNumberAndOneTimes) {
@@ -104,7 +104,7 @@ TEST_P(ObjectForMany, IsSentByNobodyMoreThanLog2OfTheirNumberAndOneTimes) {
   EXPECT_EQ(all, GetParam());
 }
 
-TEST_F(ObjectRelayTest, NobodyIsAskedForWhatLiesOnADevice) {
+TEST_F(PeerTransfersTest, NobodyIsAskedForWhatLiesOnADevice) {
   Object made{own_buffer("for a device"), {own_buffer(std::string(kLarge, 'b'))}, "cuda"};
   object = digest_object(made.pickle, made.buffers);
   engine->hold_object(object, std::move(made), false);
@@ -119,7 +119,7 @@ TEST_F(ObjectRelayTest, NobodyIsAskedForWhatLiesOnADevice) {
   }
 }
 
-TEST_F(ObjectRelayTest, TheReaderIsToldWhereWithTheKeysOfItsSource) {
+TEST_F(PeerTransfersTest, TheReaderIsToldWhereWithTheKeysOfItsSource) {
   begin(2);
 
   see_to([&] { return work(), all_have_their_tasks(); });
@@ -134,7 +134,7 @@ TEST_F(ObjectRelayTest, TheReaderIsToldWhereWithTheKeysOfItsSource) {
   see_to([&] { return workers[0]->all<protocol::Serve>().back().over; });
 }
 
-TEST_F(ObjectRelayTest, WhatASourceHasNotGotComesFromTheClient) {
+TEST_F(PeerTransfersTest, WhatASourceHasNotGotComesFromTheClient) {
   serves = false;
   begin(2);
 
@@ -143,7 +143,7 @@ TEST_F(ObjectRelayTest, WhatASourceHasNotGotComesFromTheClient) {
   EXPECT_EQ(sent_by_client(), 2u);
 }
 
-TEST_F(ObjectRelayTest, WhatASourceDoesNotGiveComesFromTheClient) {
+TEST_F(PeerTransfersTest, WhatASourceDoesNotGiveComesFromTheClient) {
   begin(1);
   see_to([&] { return work(), all_have_their_tasks(); });
   begin(1);
@@ -160,7 +160,7 @@ TEST_F(ObjectRelayTest, WhatASourceDoesNotGiveComesFromTheClient) {
   see_to([&] { return all_have_their_tasks(); });
 }
 
-TEST_F(ObjectRelayTest, AWorkerThatIsCutOffHoldsNobodyUp) {
+TEST_F(PeerTransfersTest, AWorkerThatIsCutOffHoldsNobodyUp) {
   begin(2);
   see_to([&] { return workers[0]->count<protocol::Object>() + workers[1]->count<protocol::Object>() == 1; });
   const std::size_t first = workers[0]->count<protocol::Object>() == 1 ? 0 : 1;

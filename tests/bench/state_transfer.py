@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Variables of a worker that does not see the notebook's folder: how fast they are brought and given, and what cells wait for meanwhile.
 
-    tests/bench/relay.py [ROUNDS [MB]]      prints one line of JSON; fails on no number. Takes root
+    tests/bench/state_transfer.py [ROUNDS [MB]]      prints one line of JSON; fails on no number. Takes root
 
 Kernel and worker are this machine's own processes, so the connection between them is as fast as one can be: what is measured is
 encryption, digests and the disk.
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from kernel import Notebook, notebook_at_home
 
 MEASURED = """import os, time, pounce
-from pounce.cell import intake, state_relay
+from pounce.cell import intake, state_transfer
 brought, given = [], []  # begin, end, bytes
 
 def _fetch(self, *args, do=intake.Intake._fetch):
@@ -31,17 +31,17 @@ def _fetch(self, *args, do=intake.Intake._fetch):
     finally:
         brought.append((begun, time.time(), self.nbytes - before))
 
-def _give(self, state, request, lacks, do=state_relay.StateRelay.give):
+def _give(self, state, request, lacks, do=state_transfer.StateTransfer.give):
     size = sum(os.path.getsize(os.path.join(state.folder, blob)) for blob in lacks if blob != "manifest")
     begun = time.time()
     do(self, state, request, lacks)
     given.append((begun, time.time(), size))
 
-def _brought(self, state, do=state_relay.StateRelay._brought):
+def _brought(self, state, do=state_transfer.StateTransfer._brought):
     return do(self, state) if goes else False
 
-intake.Intake._fetch, state_relay.StateRelay.give, state_relay.StateRelay._brought = _fetch, _give, _brought
-state_relay._MOST_S = 0.1
+intake.Intake._fetch, state_transfer.StateTransfer.give, state_transfer.StateTransfer._brought = _fetch, _give, _brought
+state_transfer._MOST_S = 0.1
 """
 LARGE = "%%pounce\nimport os\nlarge = os.urandom({})"
 SHORT = "%%pounce\nx = 1"

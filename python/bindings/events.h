@@ -1,4 +1,4 @@
-// What crosses between Python and C++ beside the values that travel: news with memory of Python's in them, answers of
+// What crosses between Python and C++ beside the values that travel: events with memory of Python's in them, answers of
 // more than one part, and the client's questions to pounced. Their tables make them records as all others (records.h).
 // With the GIL.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace pounce {
 
-struct EndedNews {
+struct EndedEvent {
   TaskId task;
   bool ok = false;
   Error error;
@@ -31,39 +31,39 @@ struct EndedNews {
   client::Timings timings;
 
   static constexpr auto fields() {
-    return table(field("task", &EndedNews::task), field("ok", &EndedNews::ok), field("error", &EndedNews::error),
-                 field("raised", &EndedNews::raised), field("pickle", &EndedNews::pickle),
-                 field("buffers", &EndedNews::buffers), field("timings", &EndedNews::timings));
+    return table(field("task", &EndedEvent::task), field("ok", &EndedEvent::ok), field("error", &EndedEvent::error),
+                 field("raised", &EndedEvent::raised), field("pickle", &EndedEvent::pickle),
+                 field("buffers", &EndedEvent::buffers), field("timings", &EndedEvent::timings));
   }
 };
 
-struct PrintedNews {
+struct PrintedEvent {
   TaskId task;
   bool to_stderr = false;
   pybind11::bytes text = pybind11::bytes();
 
   static constexpr auto fields() {
-    return table(field("task", &PrintedNews::task), field("to_stderr", &PrintedNews::to_stderr),
-                 field("text", &PrintedNews::text));
+    return table(field("task", &PrintedEvent::task), field("to_stderr", &PrintedEvent::to_stderr),
+                 field("text", &PrintedEvent::text));
   }
 };
 
-struct MessageNews {  // a Jupyter message
+struct MessageEvent {  // a Jupyter message
   TaskId task;
   pybind11::bytes text = pybind11::bytes();  // its JSON
   pybind11::list buffers = pybind11::list();
 
   static constexpr auto fields() {
-    return table(field("task", &MessageNews::task), field("text", &MessageNews::text),
-                 field("buffers", &MessageNews::buffers));
+    return table(field("task", &MessageEvent::task), field("text", &MessageEvent::text),
+                 field("buffers", &MessageEvent::buffers));
   }
 };
 
 struct Waited {
-  std::size_t news = 0;
-  pybind11::object raised = pybind11::none();  // by a signal handler; the news that came with it must not be lost
+  std::size_t events = 0;
+  pybind11::object raised = pybind11::none();  // by a signal handler; the events that came with it must not be lost
 
-  static constexpr auto fields() { return table(field("news", &Waited::news), field("raised", &Waited::raised)); }
+  static constexpr auto fields() { return table(field("events", &Waited::events), field("raised", &Waited::raised)); }
 };
 
 struct PickledObject {
@@ -115,7 +115,6 @@ struct ErrorCodeRow {
 };
 
 // The client's questions to pounced, bound in questions.cc. Thread: any, with the GIL.
-
 template <class Act>
 auto with_engine(client::Client& self, Act act) {
   return without_gil([&] { return self.with_engine(std::move(act)); });

@@ -15,7 +15,7 @@ from . import runner
 def _saved(state: str) -> Any:
     """The SavedNamespace that has it, or had it last."""
     saved = runner.saved_namespace()
-    if saved is None or not saved.relayed.knows(state):
+    if saved is None or not saved.unshared.knows(state):
         raise errors.LeaseEnded("this worker has a new Python, which has not saved these variables",
                                 "Run the next cell.")
     return saved
@@ -27,12 +27,12 @@ def offered(state: str, last: bool) -> SavedOffer:
     saved = _saved(state)
     if last:
         saved.save_last()
-    return replace(saved.relayed.offer(state), behind=saved.is_behind())
+    return replace(saved.unshared.offer(state), behind=saved.is_behind())
 
 
 def parts(state: str, blobs: list[str], start: int) -> list[Part]:
     """See crossing.parts_of() and as_sent()."""
-    return as_sent(_saved(state).relayed.parts(state, blobs, start))
+    return as_sent(_saved(state).unshared.parts(state, blobs, start))
 
 
 def brought(state: str, version: str, problem: str) -> None:
@@ -41,8 +41,8 @@ def brought(state: str, version: str, problem: str) -> None:
     if problem:
         saved.not_brought(problem)
     else:
-        saved.relayed.brought(state, version)
+        saved.unshared.brought(state, version)
 
 
 def receive(state: str, blobs: list[Part]) -> None:
-    _saved(state).relayed.receive(state, as_come(blobs))
+    _saved(state).unshared.receive(state, as_come(blobs))

@@ -23,7 +23,7 @@ from .own_folders import OwnFolders
 PATIENCE_S = 60.0  # how long a kernel may be silent before the worker may be taken away like others
 
 
-class Relayed:
+class UnsharedState:
     """Thread: the one that runs the cells."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ _LEAST_CPUS = 1  # of a worker whose line did not name CPUs
 
 
 @dataclass(frozen=True)
-class Place:
+class Target:
     """The options of a worker. `env` is the prefix of another environment. `on` names a second set of variables, beside
     the notebook's usual ones."""
 
@@ -22,7 +22,7 @@ class Place:
     env: str = ""
     on: str = ""
 
-    def offers(self, wanted: Place, minutes_left: float | None) -> bool:
+    def offers(self, wanted: Target, minutes_left: float | None) -> bool:
         """Whether a worker made for this line serves `wanted` too. minutes_left None: its lease has no end."""
         if wanted == self:
             return True

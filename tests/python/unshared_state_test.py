@@ -11,9 +11,9 @@ import tempfile
 import pytest
 from pounce._common.cell_protocol import NamespaceRequest
 from pounce._worker import interpreter
-from pounce._worker.cell import own_folders, relayed
+from pounce._worker.cell import own_folders, unshared_state
 from pounce._worker.cell.own_folders import OwnFolders
-from pounce._worker.cell.relayed import Relayed
+from pounce._worker.cell.unshared_state import UnsharedState
 from pounce._worker.state import crossing
 from pounce._worker.state.folder import Folder
 from pounce._worker.state.key import key_of
@@ -46,8 +46,8 @@ def node(monkeypatch, tmp_path):
 
 @pytest.fixture
 def state(node):
-    """A worker's Relayed, and the folder that it keeps a notebook's state in."""
-    made = Relayed()
+    """A worker's UnsharedState, and the folder that it keeps a notebook's state in."""
+    made = UnsharedState()
     folder = Folder(made.folder(NamespaceRequest("nb", ELSEWHERE)))
     folder.take()
     yield made, folder
@@ -60,7 +60,7 @@ def saved(folder: Folder, names: dict, turn: int = 1) -> None:
 
 
 def test_a_notebooks_folder_that_is_seen_is_used(node, tmp_path):
-    assert Relayed().folder(NamespaceRequest("nb", str(tmp_path))) == "" and not list(node.glob("pounce-state-*"))
+    assert UnsharedState().folder(NamespaceRequest("nb", str(tmp_path))) == "" and not list(node.glob("pounce-state-*"))
 
 
 def test_the_lease_hears_saved_when_the_kernel_has_it(state, lease):
@@ -102,7 +102,7 @@ def test_a_kernel_that_says_nothing_does_not_keep_the_worker_for_ever(state, lea
     made.tell_saved(folder, "saved")
     left = made.idle()
 
-    monkeypatch.setattr(relayed, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(unshared_state, "PATIENCE_S", 0.0)
 
     assert 0 < left <= 60 and made.idle() is None and lease.heard == ["saving", "unsaved"]
 
