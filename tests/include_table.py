@@ -22,7 +22,7 @@ MODULES = {
     "src/core/exec": ["pounce", "model", "base"],
     "src/model": ["pounce"],
     "src/protocol": ["pounce", "base", "model"],
-    "src/parked": ["pounce", "base", "model"],
+    "src/saved_state": ["pounce", "base", "model"],
     "src/memory": ["pounce", "base"],
     "src/transport": ["pounce", "base", "memory"],
     "src/tls": ["pounce", "model", "base", "transport/frame.h", "transport/channel.h"],
@@ -38,11 +38,11 @@ MODULES = {
     "src/worker/common": ["pounce", "model", "base", "protocol"],
     "src/worker/supervisor": ["pounce", "base", "job/slurm_step.h", "memory/cgroup.h", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
     "src/worker/interpreter": ["pounce", "base", "bulk", "device", "memory", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
-    "daemon/pounced": ["pounce", "base", "job", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "parked", "policy"],
+    "daemon/pounced": ["pounce", "base", "job", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "saved_state", "policy"],
     "daemon/pounce-slurm": ["pounce", "model", "base", "job", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_values.h", "slurm/partition.h", "core/forecast", "messages/waiting_words.h"],
     "daemon/pounce-worker": ["pounce", "model", "base", "protocol", "transport", "identity", "worker/supervisor"],
-    "daemon/pouncectl": ["pounce", "base", "job/request_bounds.h", "messages", "model", "control", "protocol", "transport", "identity", "parked", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
-    "python/bindings": ["pounce", "base", "memory/memory_block.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "device", "identity/content_digest.h", "parked/manifest.h", "tls/stream.h"],
+    "daemon/pouncectl": ["pounce", "base", "job/request_bounds.h", "messages", "model", "control", "protocol", "transport", "identity", "saved_state", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
+    "python/bindings": ["pounce", "base", "memory/memory_block.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "device", "identity/content_digest.h", "saved_state/manifest.h", "tls/stream.h"],
 }
 
 # Types of time, but no clock is read (tests/purity_test.py), no file, no log.

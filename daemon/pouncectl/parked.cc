@@ -12,23 +12,23 @@
 
 #include "base/text.h"
 #include "model/json.h"
-#include "parked/manifest.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"
 #include "pouncectl/queries.h"
+#include "saved_state/manifest.h"
 
 namespace pounce::ctl {
 namespace {
 
 constexpr std::size_t kMostNames = 8, kMostShownBytes = 400;
 
-std::string shown_ids(const std::vector<ParkedRow>& rows) {
-  return joined(rows, ", ", [](const ParkedRow& row) { return short_id(row.id); });
+std::string shown_ids(const std::vector<SavedStateRow>& rows) {
+  return joined(rows, ", ", [](const SavedStateRow& row) { return short_id(row.id); });
 }
 
-std::string variables_words(const ParkedRow& row) {
+std::string variables_words(const SavedStateRow& row) {
   if (!row.problem.empty()) return row.problem;
   if (row.saved_s == 0) return "nothing is saved yet";
   const std::size_t shown = std::min(row.variables.size(), kMostNames);
@@ -39,7 +39,7 @@ std::string variables_words(const ParkedRow& row) {
                                       : names;
 }
 
-Cells cells_of(const ParkedRow& row, std::int64_t now_s) {
+Cells cells_of(const SavedStateRow& row, std::int64_t now_s) {
   const std::string ago =
       row.saved_s == 0 ? "" : in_words(static_cast<double>(std::max<std::int64_t>(now_s - row.saved_s, 0))) + " ago";
   const std::string cell = row.saved_s == 0 || !row.problem.empty() ? "" : std::to_string(row.cell);
@@ -48,42 +48,42 @@ Cells cells_of(const ParkedRow& row, std::int64_t now_s) {
   return {short_id(row.id), row.notebook.substr(row.notebook.rfind('/') + 1), byte_size(row.size), cell, ago, words};
 }
 
-tl::unexpected<Error> unknown(const std::string& what, const std::vector<ParkedRow>& rows) {
+tl::unexpected<Error> unknown(const std::string& what, const std::vector<SavedStateRow>& rows) {
   return failure(ErrorCode::kBadRequest, what, rows.empty() ? "There is none." : "There are: " + shown_ids(rows) + ".");
 }
 
 }  // namespace
 
-std::string parked_table(const std::vector<ParkedRow>& rows, std::int64_t now_s) {
+std::string saved_states_table(const std::vector<SavedStateRow>& rows, std::int64_t now_s) {
   std::vector<Cells> table{{"ID", "NOTEBOOK", "SIZE", "AFTER CELL", "SAVED", "VARIABLES"}};
-  for (const ParkedRow& row : rows) table.push_back(cells_of(row, now_s));
+  for (const SavedStateRow& row : rows) table.push_back(cells_of(row, now_s));
   return columns(table);
 }
 
-Result<std::vector<ParkedRow>> parked_named(const std::vector<ParkedRow>& rows,
-                                            const std::vector<std::string>& beginnings) {
-  std::vector<ParkedRow> found;
+Result<std::vector<SavedStateRow>> saved_states_named(const std::vector<SavedStateRow>& rows,
+                                                      const std::vector<std::string>& beginnings) {
+  std::vector<SavedStateRow> found;
   for (const std::string& beginning : beginnings) {
-    std::vector<ParkedRow> fits;
+    std::vector<SavedStateRow> fits;
     std::ranges::copy_if(rows, std::back_inserter(fits),
-                         [&](const ParkedRow& row) { return row.id.starts_with(beginning); });
+                         [&](const SavedStateRow& row) { return row.id.starts_with(beginning); });
     if (fits.empty()) return unknown("no saved state's id begins with \"" + beginning + "\"", rows);
     if (fits.size() > 1) return unknown("the ids of several saved states begin with \"" + beginning + "\"", fits);
-    if (std::ranges::count(found, fits.front().id, &ParkedRow::id) == 0) found.push_back(fits.front());
+    if (std::ranges::count(found, fits.front().id, &SavedStateRow::id) == 0) found.push_back(fits.front());
   }
   return found;
 }
 
-std::vector<ParkedRow> parked_before(const std::vector<ParkedRow>& rows, std::int64_t then_s) {
-  std::vector<ParkedRow> found;
+std::vector<SavedStateRow> parked_before(const std::vector<SavedStateRow>& rows, std::int64_t then_s) {
+  std::vector<SavedStateRow> found;
   std::ranges::copy_if(rows, std::back_inserter(found),
-                       [&](const ParkedRow& row) { return row.used_s > 0 && row.used_s < then_s; });
+                       [&](const SavedStateRow& row) { return row.used_s > 0 && row.used_s < then_s; });
   return found;
 }
 
-std::string parked_sum(const std::vector<ParkedRow>& rows) {
+std::string saved_states_sum(const std::vector<SavedStateRow>& rows) {
   std::uint64_t bytes = 0;
-  for (const ParkedRow& row : rows) bytes += row.size;
+  for (const SavedStateRow& row : rows) bytes += row.size;
   return std::to_string(rows.size()) + (rows.size() == 1 ? " saved state, " : " saved states, ") + byte_size(bytes);
 }
 
@@ -91,32 +91,32 @@ namespace {
 
 using nlohmann::json;
 
-void note(ParkedRow& row, const Error& error) {
+void note(SavedStateRow& row, const Error& error) {
   if (row.problem.empty()) row.problem = error.text;
 }
 
-void read_about(const parked::SavedState& state, ParkedRow& row) {
+void read_about(const saved_state::SavedState& state, SavedStateRow& row) {
   const auto text = state.about();
-  const auto about = text ? parked::read_about(*text) : failure(text.error());
+  const auto about = text ? saved_state::read_about(*text) : failure(text.error());
   if (!about) return note(row, about.error());
   row.notebook = about->notebook;
   row.host = about->host;
   row.python = about->python;
 }
 
-void read_manifest(const parked::SavedState& state, ParkedRow& row) {
+void read_manifest(const saved_state::SavedState& state, SavedStateRow& row) {
   const auto text = state.manifest();
   if (!text) return note(row, text.error());
   if (!*text) return;
-  const auto manifest = parked::read_manifest(**text);
+  const auto manifest = saved_state::read_manifest(**text);
   if (!manifest) return note(row, manifest.error());
   row.cell = manifest->cell;
-  row.variables = parked::variables_of(*manifest);
+  row.variables = saved_state::variables_of(*manifest);
   for (const auto& [name, why] : manifest->unparkable) row.not_saved.push_back(name);
 }
 
-ParkedRow row_of(const parked::ParkedFolder& folder, const std::string& id) {
-  ParkedRow row;
+SavedStateRow row_of(const saved_state::SavedStates& folder, const std::string& id) {
+  SavedStateRow row;
   row.id = id;
   const auto state = folder.state(id);
   if (!state) {
@@ -141,70 +141,70 @@ Result<std::string> path() {
 
 }  // namespace
 
-Result<std::optional<parked::ParkedFolder>> parked_folder() {
+Result<std::optional<saved_state::SavedStates>> parked_folder() {
   const auto where = path();
   if (!where) return failure(where.error());
-  return parked::ParkedFolder::open(*where);
+  return saved_state::SavedStates::open(*where);
 }
 
-std::vector<ParkedRow> parked_rows(const parked::ParkedFolder& folder) {
-  std::vector<ParkedRow> rows;
+std::vector<SavedStateRow> saved_state_rows(const saved_state::SavedStates& folder) {
+  std::vector<SavedStateRow> rows;
   for (const std::string& id : folder.ids()) rows.push_back(row_of(folder, id));
-  std::ranges::stable_sort(rows, std::ranges::greater{}, &ParkedRow::saved_s);
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &SavedStateRow::saved_s);
   return rows;
 }
 
 namespace {
 
 using nlohmann::json;
-using parked::ParkedFolder;
+using saved_state::SavedStates;
 
 constexpr std::size_t kFilesAtOnce = 1000;
 
 struct Known {
-  std::optional<ParkedFolder> folder;
-  std::vector<ParkedRow> rows;
+  std::optional<SavedStates> folder;
+  std::vector<SavedStateRow> rows;
 };
 
 Result<Known> known() {
   auto folder = parked_folder();
   if (!folder) return failure(folder.error());
   Known found{std::move(*folder), {}};
-  if (found.folder) found.rows = parked_rows(*found.folder);
+  if (found.folder) found.rows = saved_state_rows(*found.folder);
   return found;
 }
 
-Result<std::vector<ParkedRow>> chosen(const ParkedOptions& options, const std::vector<ParkedRow>& rows) {
+Result<std::vector<SavedStateRow>> chosen(const ParkedOptions& options, const std::vector<SavedStateRow>& rows) {
   if (options.all) return rows;
-  if (options.older.empty()) return parked_named(rows, options.ids);
+  if (options.older.empty()) return saved_states_named(rows, options.ids);
   const auto span = seconds_of(options.older);
   if (!span) return failure(span.error());
   return parked_before(rows, std::time(nullptr) - *span);
 }
 
 // On standard error, so that standard output has only the result.
-bool agreed(const std::vector<ParkedRow>& rows) {
-  std::cerr << parked_table(rows, std::time(nullptr)) << "Remove " << parked_sum(rows) << ", for good? [y/N] "
-            << std::flush;
+bool agreed(const std::vector<SavedStateRow>& rows) {
+  std::cerr << saved_states_table(rows, std::time(nullptr)) << "Remove " << saved_states_sum(rows)
+            << ", for good? [y/N] " << std::flush;
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "yes");
 }
 
-Result<void> remove(const ParkedFolder& folder, const std::string& id) {
+Result<void> remove(const SavedStates& folder, const std::string& id) {
   const auto aside = folder.put_aside(id);
   if (!aside) return failure(aside.error());
-  auto left = ParkedFolder::Left::kMore;
-  while (left == ParkedFolder::Left::kMore) left = folder.remove_some(*aside, kFilesAtOnce);
-  if (left == ParkedFolder::Left::kNothing) return {};
+  auto left = SavedStates::Left::kMore;
+  while (left == SavedStates::Left::kMore) left = folder.remove_some(*aside, kFilesAtOnce);
+  if (left == SavedStates::Left::kNothing) return {};
   return failure(ErrorCode::kInternal, "not all files of " + *aside + " can be removed now",
                  "pounced tries again within an hour; the state itself is gone.");
 }
 
 // Without a folder there are no rows.
-int remove_all(const std::optional<ParkedFolder>& folder, const std::vector<ParkedRow>& rows, bool json_wanted) {
+int remove_all(const std::optional<SavedStates>& folder, const std::vector<SavedStateRow>& rows, bool json_wanted) {
   int code = kOk;
   json removed = json::array(), failed = json::array();
-  for (const ParkedRow& row : rows) {
+  for (const SavedStateRow& row : rows) {
     const auto done = remove(*folder, row.id);
     if (!done && !json_wanted) report(done.error(), false);
     if (!done) code = kFailed;
@@ -229,7 +229,7 @@ int parked_list(bool json_wanted) {
   if (found->rows.empty())
     std::cout << "no notebook has saved variables here\n";
   else
-    std::cout << parked_table(found->rows, std::time(nullptr)) << parked_sum(found->rows) << '\n';
+    std::cout << saved_states_table(found->rows, std::time(nullptr)) << saved_states_sum(found->rows) << '\n';
   return kOk;
 }
 

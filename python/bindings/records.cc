@@ -5,7 +5,7 @@
 #include "bindings.h"
 #include "client/calls.h"
 #include "events.h"
-#include "parked/manifest.h"
+#include "saved_state/manifest.h"
 
 namespace pounce {
 
@@ -44,8 +44,8 @@ void bind_records(pybind11::module_& m) {
   define<Resources>(m, "Resources");
   m.attr("MOST") = most<Resources>();
   m.attr("SBATCH_OPTIONS") = sbatch_options<Resources>();
-  m.attr("MANIFEST_FORMAT") = parked::kManifestFormat;
-  m.attr("MOST_MANIFEST_BYTES") = parked::kMostManifestBytes;
+  m.attr("MANIFEST_FORMAT") = saved_state::kManifestFormat;
+  m.attr("MOST_MANIFEST_BYTES") = saved_state::kMostManifestBytes;
   define<LimitUse>(m, "LimitUse");
   define<Eta>(m, "Eta");
   define<Choice>(m, "Choice");

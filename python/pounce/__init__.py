@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .batch_runs import BatchRun, batch, export_sbatch
     from .client import Client, classes, gang
     from .errors import *  # noqa: F403
+    from .executor import Executor
     from .future import DetachedFuture, Future
     from .gangs import Broadcast, Gang, Sharded
     from .lease import Lease
@@ -120,6 +121,7 @@ __all__ = [
     "DetachedFuture",
     "DeviceArray",
     "Eta",
+    "Executor",
     "File",
     "Future",
     "Gang",

@@ -18,7 +18,7 @@ def most_memory() -> int: ...  # bytes that this process had at a time, since it
 
 MOST: dict[str, int]  # the largest value of each number of Resources
 SBATCH_OPTIONS: dict[str, str]  # fields of Resources that sbatch takes as they are, by its names
-MANIFEST_FORMAT: int  # of the list of what is saved, and its greatest length (parked/manifest.h)
+MANIFEST_FORMAT: int  # of the list of what is saved, and its greatest length (saved_state/manifest.h)
 MOST_MANIFEST_BYTES: int
 
 # ---- records: the tables of fields, in their order (python/bindings/records.h); a test compares them ----

@@ -15,13 +15,14 @@ from ._tables.classes import Classes, classes_of
 from ._tables.queue import Queue, Row
 from ._tables.utilisation import Reports, reports_of
 from .calls import View
-from .errors import BadRequest
+from .errors import BadRequest, public
 from .gangs import Gang
 from .lease import Lease, of_session
 
 _QUEUE_TIMEOUT_S = 30.0
 
 
+@public
 class Client(View):
     """Submits functions to workers that are leased from Slurm for as long as there is work.
 

@@ -10,6 +10,7 @@ import builtins
 import concurrent.futures
 import pickle
 from collections.abc import Mapping
+from typing import TypeVar
 
 from . import _core
 
@@ -25,6 +26,16 @@ _ALSO: dict[str, tuple[type[BaseException], ...]] = {
 }
 
 
+Kind = TypeVar("Kind", bound=type)
+
+
+def public(kind: Kind) -> Kind:
+    """Decorates a class that ``import pounce`` has: help and tracebacks name it as users do, ``pounce.Wait``."""
+    kind.__module__ = "pounce"
+    return kind
+
+
+@public
 class PounceError(Exception):
     """Any failure that pounce reports. Untrusted text in it (a job's name, Slurm's words) acts on no terminal.
 
@@ -74,7 +85,7 @@ class PounceError(Exception):
 def _make(code: str, name: str, remedy: str) -> type[PounceError]:
     bases = (PounceError, *_ALSO.get(code, ()))
     doc = f"{name}: see docs/errors.md. What to do by default: {remedy}"
-    body = {"__doc__": doc, "__module__": __name__, "code": code, "default_remedy": remedy}
+    body = {"__doc__": doc, "__module__": PounceError.__module__, "code": code, "default_remedy": remedy}
     if OSError in bases[-1].__mro__:  # a TimeoutError is one, and would take three arguments for errno and file
         body["__new__"] = lambda cls, text="", *_, **__: OSError.__new__(cls, text)
     return type(name, bases, body)

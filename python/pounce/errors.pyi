@@ -2,8 +2,12 @@
 import concurrent.futures
 import pickle
 from collections.abc import Mapping
+from typing import TypeVar
 
 from . import _core
+
+Kind = TypeVar("Kind", bound=type)
+def public(kind: Kind) -> Kind: ...
 
 class PounceError(Exception):
     code: str

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ._common.random_streams import Streams, for_each
 from ._common.submitted_functions import for_each_item
 from ._engine import seeds
+from .errors import public
 
 if TYPE_CHECKING:  # workers import this module too
     from ._map.collections import Submits
@@ -42,6 +43,7 @@ except RuntimeError:
 os.register_at_fork(after_in_child=_under_way.clear)  # they are the parent's
 
 
+@public
 class Executor(concurrent.futures.Executor):
     """Runs calls on a client's workers. Made by ``Client.get_executor``; shutting it down leaves the client open.
 

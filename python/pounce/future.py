@@ -26,6 +26,7 @@ _FIRST_HINT_S, _HINT_S = 4.0, 60.0  # in the queue before the first hint; betwee
 _PARTS = ("queue", "boot", "send", "run", "receive")
 
 
+@errors.public
 class Future(CalledBack):
     """The result of one task. Made by ``Client.submit``.
 
@@ -313,6 +314,7 @@ class Future(CalledBack):
             self._sooner = sooner(self.choices())
 
 
+@errors.public
 class DetachedFuture(Future):
     """The result of a task that has a name. Made by ``Client.options(name=...).submit`` and by ``Client.attach``.
 

@@ -8,7 +8,7 @@ from . import _core
 from ._engine.options import Options
 from ._engine.wait import NO_JOB_RUNS_YET, Eta, Wait, wait_of
 from ._tables.utilisation import Report, reports_of
-from .errors import BadRequest
+from .errors import BadRequest, public
 
 if TYPE_CHECKING:
     from ._engine.session import Session
@@ -17,6 +17,7 @@ _REPORT_TIMEOUT_S = 10.0
 _WAITS = (*NO_JOB_RUNS_YET, "starting")
 
 
+@public
 class Lease:
     """One lease of a client. Made by ``Client.leases`` and ``Future.lease``; always shows how it stands now.
 

@@ -38,6 +38,7 @@ _STEPS = 20     # lines of progress that a file gets
 _SHOWN = 10     # members in a notebook's table
 
 
+@errors.public
 class Sweep:
     """The members of a sweep, as they stand. Made by ``Client.sweep``; runs by itself, on its own thread. Any thread
     may use it.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -153,29 +152,6 @@ void DaemonSession::close() {
 
 // ---- what pounced says ----------------------------------------------------------------------------------------------
 
-namespace {
-
-// Which tasks that interpreter had started, as its supervisor read it from their shared page (docs/protocol.md §7).
-std::optional<std::vector<TaskId>> started_tasks(const Error& error) {
-  const auto words = error.context.find("started");
-  if (words == error.context.end()) return std::nullopt;
-  std::vector<TaskId> tasks;
-  std::istringstream list(words->second);
-  for (std::string word; std::getline(list, word, ',');) {
-    const auto task = TaskId::from_hex(word);
-    if (!task) return std::nullopt;
-    tasks.push_back(*task);
-  }
-  return tasks;
-}
-
-PublicKey dead_key(const Error& error) {
-  const auto word = error.context.find("key");
-  return word == error.context.end() ? PublicKey{} : transport::from_z85(word->second).value_or(PublicKey{});
-}
-
-}  // namespace
-
 std::optional<task::Event> DaemonSession::take(const protocol::Header& header) {
   using Means = std::optional<task::Event>;
   const auto show = [this](Event event) -> Means {
@@ -216,8 +192,11 @@ std::optional<task::Event> DaemonSession::on(const protocol::LeaseStatus& status
 }
 
 std::optional<task::Event> DaemonSession::on(const protocol::WorkerDown& down) {
-  held_.hold(task::WorkerDied{
-      {down.lease, down.worker}, down.epoch, down.error, started_tasks(down.error), dead_key(down.error)});
+  held_.hold(task::WorkerDied{{down.lease, down.worker},
+                              down.epoch,
+                              down.error,
+                              down.ended.started,
+                              transport::from_z85(down.ended.key).value_or(PublicKey{})});
   return std::nullopt;
 }
 
@@ -225,7 +204,7 @@ std::optional<task::Event> DaemonSession::on(const protocol::LeaseEnded& ended) 
   held_.hold(task::LeaseLost{ended.request, ended.lease, ended.error});
   leases_.forget(ended.lease);
   events_.push(StatusChanged{ended.request});
-  if (ended.error.context.contains("given_back")) events_.push(GivenBack{ended.request, ended.error.context});
+  if (ended.error.cause.code == CauseCode::kOtherJobWaits) events_.push(GivenBack{ended.request, ended.error.context});
   return std::nullopt;
 }
 

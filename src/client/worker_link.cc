@@ -166,7 +166,7 @@ void WorkerLink::take_one(protocol::Header header, transport::Message message, s
           },
           [&](protocol::Serve& answer) { pass_on(answer); }, [&](protocol::NotFetched& object) { pass_on(object); },
           [&](protocol::Attached& attached) { take_attached(attached, message, events); },
-          [&](protocol::Refused& refused) { take_refused(std::move(refused.error), events); },
+          [&](protocol::Refused& refused) { take_refused(std::move(refused), events); },
           [](auto&) {}},  // no other message comes from a worker
       header);
 }
@@ -182,15 +182,14 @@ void WorkerLink::take_attached(protocol::Attached& attached, const transport::Me
   events.emplace_back(LinkAttached{std::move(attached)});
 }
 
-// The worker refuses the object that the error names, or us if it names none.
-void WorkerLink::take_refused(Error error, std::vector<LinkEvent>& events) {
-  const auto named = error.context.find("object");
-  if (named == error.context.end()) {
+// The worker refuses an object, or us if it names none.
+void WorkerLink::take_refused(protocol::Refused refused, std::vector<LinkEvent>& events) {
+  if (!refused.object) {
     connection_.attach_refused();
-    return static_cast<void>(events.emplace_back(LinkRefused{std::move(error)}));
+    events.emplace_back(LinkRefused{std::move(refused.error)});
+  } else if (objects_.refused(*refused.object)) {
+    events.emplace_back(ObjectRefused{*refused.object, std::move(refused.error)});
   }
-  const auto object = ObjectId::from_hex(named->second);
-  if (object && objects_.refused(*object)) events.emplace_back(ObjectRefused{*object, std::move(error)});
 }
 
 void WorkerLink::take_beat(const protocol::Beat& beat) {

@@ -111,7 +111,7 @@ class WorkerLink {
   void take(transport::Message message, std::vector<LinkEvent>& events);
   void take_one(protocol::Header header, transport::Message message, std::vector<LinkEvent>& events);
   void take_attached(protocol::Attached& attached, const transport::Message& message, std::vector<LinkEvent>& events);
-  void take_refused(Error error, std::vector<LinkEvent>& events);
+  void take_refused(protocol::Refused refused, std::vector<LinkEvent>& events);
   void take_beat(const protocol::Beat& beat);
 
   WorkerConnection connection_;

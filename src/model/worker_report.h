@@ -2,10 +2,13 @@
 // its GPUs and their nodes. The status document shows the same values. Values only. Thread: any.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/ids.h"
 #include "pounce/fields.h"
 
 namespace pounce {
@@ -20,6 +23,29 @@ enum class NamespaceState : std::uint8_t { kSaved, kSaving, kUnsaved, kStepping 
 constexpr auto words(NamespaceState) {
   return words_of<NamespaceState>({"saved", "saving", "unsaved", "stepping"}, NamespaceState::kUnsaved);
 }
+
+// What its supervisor knows of an interpreter that has ended, from the page of memory that the two shared.
+struct EndedInterpreter {
+  std::string key{};                             // of its data socket, Z85; empty: it was never ready
+  std::optional<std::vector<TaskId>> started{};  // and not acknowledged; nullopt: not known
+  std::string failed_gpu{};
+
+  bool may_have_started(const TaskId& task) const {
+    return !started || std::ranges::find(*started, task) != started->end();
+  }
+  bool operator==(const EndedInterpreter&) const = default;
+
+  static constexpr auto fields() {
+    return table(
+        field("key", &EndedInterpreter::key, "the dead interpreter's, which tells it from one with the same epoch")
+            .only_if_set(),
+        field("started", &EndedInterpreter::started,
+              "the tasks that it started and that were not acknowledged; absent: not known. A task of its epoch that "
+              "is not among them never started")
+            .only_if_set(),
+        field("failed_gpu", &EndedInterpreter::failed_gpu, "as `CUDA_VISIBLE_DEVICES` names it").only_if_set());
+  }
+};
 
 }  // namespace pounce
 

@@ -231,7 +231,7 @@ void User::on(const lease::GrantWorker& order) { run(order.session, order.lease)
 
 // The running call is lost, and its user calls again.
 void User::on(const lease::TellLeaseEnded& order) {
-  if (order.error.context.contains("given_back")) ++day_.reclaimed_for_others;
+  if (order.error.cause.code == CauseCode::kOtherJobWaits) ++day_.reclaimed_for_others;
   Work* of = work(order.session);
   if (of == nullptr || of->lease != order.lease) return;
   of->lease = LeaseId{};

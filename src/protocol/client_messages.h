@@ -9,6 +9,7 @@
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/task.h"
+#include "model/worker_report.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
 #include "pounce/resources.h"
@@ -124,13 +125,15 @@ struct WorkerDown {
   WorkerIndex worker;
   Epoch epoch;
   Error error;
+  EndedInterpreter ended{};
 
   static constexpr auto fields() {
     return table(field("lease", &WorkerDown::lease), field("worker", &WorkerDown::worker),
                  field("epoch", &WorkerDown::epoch),
                  field("error", &WorkerDown::error,
                        "`worker_crashed`, `out_of_memory`, `cancelled`, or `lease_ended` of one that left idle; "
-                       "context: `signal`, `exit_code`, `last_lines`, `started`, `key` (§7)"));
+                       "context: `signal`, `exit_code`, `last_lines` (§7)"),
+                 part(&WorkerDown::ended));
   }
 };
 struct LeaseEnded {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/ids.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
 #include "protocol/message_limits.h"
@@ -53,12 +55,15 @@ struct Refused {
   static constexpr char kType[] = "refused";
   static constexpr About kAbout{
       "D, I → any", "",
-      "the last message was not accepted. An interpreter whose error's context has `object` does not take "
-      "that one, for want of memory say: it passes over what still comes of it, and a task that needs it is "
-      "answered that it is not there. All else goes on"};
+      "the last message was not accepted. An interpreter that names an `object` does not take that one, for want of "
+      "memory say: it passes over what still comes of it, and a task that needs it is answered that it is not there. "
+      "All else goes on"};
   Error error;
+  std::optional<ObjectId> object{};
 
-  static constexpr auto fields() { return table(field("error", &Refused::error)); }
+  static constexpr auto fields() {
+    return table(field("error", &Refused::error), field("object", &Refused::object).only_if_set());
+  }
 };
 
 }  // namespace pounce::protocol

@@ -37,7 +37,7 @@ struct EndpointFile {
                  field("version", &EndpointFile::version), field("log", &EndpointFile::log),
                  field("results", &EndpointFile::results, "the folder of detached tasks (detached_record.h)"),
                  field("parked", &EndpointFile::parked,
-                       "the folder of notebooks' saved variables (parked/parked_folder.h); a kernel makes it"),
+                       "the folder of notebooks' saved variables (saved_state/saved_states.h); a kernel makes it"),
                  field("parked_most_mib", &EndpointFile::parked_most_mib, "a notebook's may take so much; 0: no limit"),
                  field("classes", &EndpointFile::classes, "that are open to this user; for completion only"));
   }

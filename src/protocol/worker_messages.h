@@ -58,24 +58,23 @@ struct InterpreterUp {
 struct InterpreterDown {
   static constexpr char kType[] = "interpreter_down";
   static constexpr About kAbout{"S → D", "",
-                                "context: `node`, `signal` or `exit_code`, `signal_name`, `last_lines`, `running`, "
-                                "`started`, `key` (§7). Also of one that left idle, as it was asked to: then `error` "
-                                "is `lease_ended`, and nothing of its context but `started` and `key` is there"};
+                                "context: `node`, `signal` or `exit_code`, `signal_name`, `last_lines`, `running` "
+                                "(§7). Also of one that left idle, as it was asked to: then `error` is `lease_ended`, "
+                                "without a context"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
   // kWorkerCrashed | kOutOfMemory | kCancelled | kLeaseEnded (it left while idle, which is no failure). context:
-  // node, signal or exit_code (numbers), signal_name, last_lines, and what the supervisor read in the page that it
-  // shares with the interpreter and that outlives any crash: `running`, the id of the task that ran then (or empty),
-  // and `started`, the ids (comma-separated) of all tasks that were started and not acknowledged. A task sent to this
-  // epoch and not named in `started` never started. Without a `started` key nothing is known about that.
+  // node, signal or exit_code (numbers), signal_name, last_lines, and `running`, the id of the task that ran then (or
+  // empty).
   Error error;
   bool restarting = true;
+  EndedInterpreter ended{};
 
   static constexpr auto fields() {
     return table(field("lease", &InterpreterDown::lease), field("worker", &InterpreterDown::worker),
                  field("epoch", &InterpreterDown::epoch), field("error", &InterpreterDown::error),
-                 field("restarting", &InterpreterDown::restarting));
+                 field("restarting", &InterpreterDown::restarting), part(&InterpreterDown::ended));
   }
 };
 struct WorkerBeat {

@@ -11,7 +11,6 @@
 #include "decoder_fuzzer/record_decoders.h"
 #include "job/job_tag.h"
 #include "model/json.h"
-#include "parked/manifest.h"
 #include "policy/policy_file.h"
 #include "pounced/startup/config.h"
 #include "pounced/storage/journal.h"
@@ -19,6 +18,7 @@
 #include "protocol/message_limits.h"
 #include "protocol/state_files.h"
 #include "protocol/stream_framing.h"
+#include "saved_state/manifest.h"
 #include "slurm/wire.h"
 #include "tls/message_framing.h"
 #include "transport/frame.h"
@@ -74,7 +74,7 @@ std::vector<std::string> journals() {
 }
 
 Text manifest_again(std::string_view bytes) {
-  const auto manifest = parked::read_manifest(bytes);
+  const auto manifest = saved_state::read_manifest(bytes);
   return manifest ? Text(model::to_text(*manifest)) : std::nullopt;
 }
 
@@ -85,7 +85,7 @@ std::vector<std::string> manifests() {
 }
 
 Text about_again(std::string_view bytes) {
-  const auto about = parked::read_about(bytes);
+  const auto about = saved_state::read_about(bytes);
   return about ? Text(model::to_text(*about)) : std::nullopt;
 }
 

@@ -143,7 +143,7 @@ def test_what_came_together_with_a_print_that_was_interrupted_is_not_lost(home):
             def flush(self): pass
         sys.stdout = Pressed()
         news = [_core.Printed(future._task.id, text=b"text"), _core.Ended(future._task.id, ok=True, pickle=pickle.dumps(7))]
-        client._session._news.extend(news)
+        client._session._events.extend(news)
         report(pressed=error_of(client._session.handle)["type"])
         client._session.handle()
         report(result=future.result(0))

@@ -23,6 +23,18 @@ def test_each_code_has_a_class_with_cause_and_remedy(code):
     assert str(error).endswith(error.default_remedy)
 
 
+@pytest.mark.parametrize("name", [*pounce._HOMES, "PounceError", "LeaseEnded", "OutOfMemory"])
+def test_what_users_import_is_called_as_they_call_it_in_help_and_in_tracebacks(name):
+    thing = getattr(pounce, name)
+
+    assert thing.__module__ == "pounce" or not isinstance(thing, type)
+    assert pickle.loads(pickle.dumps(thing)) is thing
+
+
+def test_import_star_and_type_checkers_see_what_there_is():
+    assert set(pounce.__all__) == {*pounce._HOMES, "__version__"}
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_each_code_is_in_the_documentation(code):
     text = (Path(__file__).parents[2] / "docs" / "errors.md").read_text()

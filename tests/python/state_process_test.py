@@ -87,7 +87,7 @@ SETTINGS = {
                             "torch.is_deterministic_algorithms_warn_only_enabled()"),
     "pandas": ("import pandas; pandas.set_option('display.precision', 2)", "pandas.get_option('display.precision')"),
     "matplotlib": ("import matplotlib; matplotlib.rcParams['axes.grid'] = True", "matplotlib.rcParams['axes.grid']"),
-    "polars": ("import polars; polars.Config.set_tbl_rows(3)", "polars.Config.state(if_set=True)['POLARS_FMT_MAX_ROWS']"),
+    "polars": ("import polars; polars.Config.set_tbl_rows(3)", "polars.Config.state(if_set=True).get('POLARS_FMT_MAX_ROWS')"),
     "scikit-learn": ("import sklearn; sklearn.set_config(transform_output='pandas')",
                      "sklearn.get_config()['transform_output']"),
     "IPython's precision": ("get_ipython().run_line_magic('precision', '3')", "get_ipython().display_formatter.format(1 / 3)"),

@@ -19,19 +19,9 @@ task::Settings settings() {
   return settings;
 }
 
-std::optional<std::vector<TaskId>> started_tasks(const Error& error) {
-  const auto words = error.context.find("started");
-  if (words == error.context.end()) return std::nullopt;
-  std::vector<TaskId> tasks;
-  std::istringstream list(words->second);
-  for (std::string word; std::getline(list, word, ',');) tasks.push_back(*TaskId::from_hex(word));
-  return tasks;
-}
-
-// A supervisor's word: here its number.
-PublicKey dead_key(const Error& error) {
-  const auto word = error.context.find("key");
-  return word == error.context.end() ? PublicKey{} : key_of(static_cast<InterpreterNumber>(std::stoul(word->second)));
+// Here an interpreter's number.
+PublicKey key_of_ended(const EndedInterpreter& ended) {
+  return ended.key.empty() ? PublicKey{} : key_of(static_cast<InterpreterNumber>(std::stoul(ended.key)));
 }
 
 lease::DemandChanged demand_of(const SessionId& session, const std::vector<Request>& requests) {
@@ -225,8 +215,7 @@ void Client::worker_down(const lease::TellWorkerDown& down) {
   world_.note(" client ", number(), " is told: ", Short{down.lease}, ".", down.worker.value, "@", down.epoch.value,
               " died");
   const task::WorkerRef place{down.lease, down.worker};
-  hold_back(task::WorkerDied{place, down.epoch, down.error, started_tasks(down.error), dead_key(down.error)},
-            down.lease);
+  hold_back(task::WorkerDied{place, down.epoch, down.error, down.ended.started, key_of_ended(down.ended)}, down.lease);
 }
 
 void Client::lease_ended(const lease::TellLeaseEnded& ended) {

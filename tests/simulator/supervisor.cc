@@ -184,10 +184,7 @@ void Supervisor::tell_departure() {
 }
 
 lease::InterpreterDied Supervisor::down(const Error& error, const std::vector<TaskId>& started, bool restarting) const {
-  lease::InterpreterDied died{lease_, index_, link_, epoch_, error, restarting};
-  died.error.context["key"] = std::to_string(number_);
-  died.error.context["started"] = joined(started, ",", &TaskId::hex);
-  return died;
+  return {lease_, index_, link_, epoch_, error, restarting, {std::to_string(number_), started}};
 }
 
 void Supervisor::interpreter_died(const Error& error) {

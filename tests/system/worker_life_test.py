@@ -88,9 +88,9 @@ def test_a_crash_report_tells_started_tasks_from_those_that_never_started(world)
     world.client.wait_for("query_is")
     pid = world.client.all("attached")[0][0]["pid"]
     os.kill(pid, signal.SIGKILL)
-    context = world.daemon.wait_for("interpreter_down")["error"]["context"]
-    assert context["running"] == gate
-    assert set(context["started"].split(",")) == {done, gate}
+    down = world.daemon.wait_for("interpreter_down")
+    assert down["error"]["context"]["running"] == gate
+    assert set(down["started"]) == {done, gate}
 
 
 def test_an_admitted_client_is_introduced_to_the_next_interpreter_too(world):

@@ -17,11 +17,6 @@ using protocol::DetachedRow;
 constexpr auto kLook = 10s;
 constexpr std::chrono::hours kUnclaimed{1};
 
-bool may_have_started(const Error& death, const TaskId& task) {
-  const auto started = death.context.find("started");
-  return started == death.context.end() || started->second.find(task.hex()) != std::string::npos;
-}
-
 // Compares interpreters' keys. An empty key is unknown: the record is from an earlier version.
 bool same_key(const std::string& one, const std::string& other) { return one.empty() || other.empty() || one == other; }
 
@@ -176,10 +171,8 @@ bool DetachedTasks::act(Live& live, const lease::TellWorkerDown& order) {
   if (record.row.state != "running" || record.row.lease != order.lease || record.worker != order.worker ||
       record.epoch != order.epoch)
     return true;
-  if (const auto key = order.error.context.find("key");
-      key != order.error.context.end() && !same_key(record.key, key->second))
-    return true;
-  if (may_have_started(order.error, record.row.task))
+  if (!same_key(record.key, order.ended.key)) return true;
+  if (order.ended.may_have_started(record.row.task))
     lost(live, order.error);
   else
     wait_again(live);

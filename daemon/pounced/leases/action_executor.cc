@@ -211,7 +211,7 @@ std::string ActionExecutor::devices_shown(const lease::TellStatus& status) const
 }
 
 void ActionExecutor::act(const lease::TellWorkerDown& order) {
-  to_client(order.session, protocol::WorkerDown{order.lease, order.worker, order.epoch, order.error});
+  to_client(order.session, protocol::WorkerDown{order.lease, order.worker, order.epoch, order.error, order.ended});
 }
 
 void ActionExecutor::act(const lease::TellLeaseEnded& order) {

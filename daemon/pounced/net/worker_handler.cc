@@ -88,11 +88,9 @@ void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
               message.lease.hex(), message.worker.value, message.epoch.value, messages::text(message.error));
   if (const auto node = message.error.context.find("node"); node != message.error.context.end())
     avoid(node->second, message.error);
-  if (const auto gpu = message.error.context.find("visible");
-      message.error.code == ErrorCode::kDeviceFailed && gpu != message.error.context.end())
-    launcher_.leave_out(message.lease, gpu->second);
+  if (!message.ended.failed_gpu.empty()) launcher_.leave_out(message.lease, message.ended.failed_gpu);
   driver_.tell(lease::InterpreterDied{message.lease, message.worker, peer.link, message.epoch, message.error,
-                                      message.restarting});
+                                      message.restarting, message.ended});
 }
 
 void WorkerHandler::take(Peer& peer, const WorkerBeat& message) {

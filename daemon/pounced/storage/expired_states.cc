@@ -24,7 +24,7 @@ bool ExpiredStates::step() {
 }
 
 void ExpiredStates::begin() {
-  auto opened = parked::ParkedFolder::open(path_);
+  auto opened = saved_state::SavedStates::open(path_);
   if (!opened) spdlog::warn("saved variables are not looked after: {}", opened.error().text);
   if (!opened || !*opened) return;
   folder_ = std::move(**opened);
@@ -46,7 +46,7 @@ void ExpiredStates::look_at(std::string id) {
 
 // Files that cannot be removed now are tried again in the next round.
 void ExpiredStates::remove_some(const std::string& aside) {
-  if (folder_->remove_some(aside, kFilesAtOnce) != parked::ParkedFolder::Left::kMore) aside_.pop_back();
+  if (folder_->remove_some(aside, kFilesAtOnce) != saved_state::SavedStates::Left::kMore) aside_.pop_back();
 }
 
 }  // namespace pounce::daemon

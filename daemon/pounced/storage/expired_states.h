@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "parked/parked_folder.h"
+#include "saved_state/saved_states.h"
 
 namespace pounce::daemon {
 
@@ -33,7 +33,7 @@ class ExpiredStates {
   const std::string path_;
   const std::function<std::chrono::seconds()> keep_;
   const std::function<std::int64_t()> now_s_;
-  std::optional<parked::ParkedFolder> folder_;  // open while there is something to do
+  std::optional<saved_state::SavedStates> folder_;  // open while there is something to do
   std::vector<std::string> left_, aside_;
 };
 

@@ -46,6 +46,7 @@ class Standing(NamedTuple):
     reason: str = ""  # Slurm's, to wait
 
 
+@errors.public
 class BatchRun:
     """One batch run. Made by ``%pounce batch`` and found again by ``pounce.batch(name)``.
 

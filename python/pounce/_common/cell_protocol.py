@@ -22,6 +22,20 @@ class CellCode:
     files: dict[str, tuple[int, str]]  # cells that the notebook's functions come from: number and text, for tracebacks
 
 
+SETTINGS = "settings"  # in CellReply.lacks: the namespace is new to this worker, which needs all changes of settings
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChange:
+    """What the notebook changed of its process's settings. A worker writes those that its namespace has not had."""
+
+    kernel: str = ""  # whose changes these are
+    since: int = 0  # those up to this number are left out
+    number: int = 0  # of the last one
+    # By the row of _common.settings and the option ("" of a row that is one value): the number and the pickled value.
+    rows: dict[str, dict[str, tuple[int, bytes]]] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class NamespaceRequest:
     """The saved namespace that a request relies on. NotebookState makes it; the state transfer sets `supply`."""
@@ -33,6 +47,7 @@ class NamespaceRequest:
     patience_s: float = 0.0  # how long the worker before may take to save that
     most_bytes: int | None = None  # what may be saved
     setup: Sequence[tuple[int, str]] = ()  # cells, number and source, that run on a new worker before all others
+    settings: SettingsChange = SettingsChange()
     supply: bytes | None = None  # crossing.unsigned(), for a worker that does not see the folder
 
 
@@ -117,6 +132,7 @@ class CellReply:
     turn: int = 0  # the request's
     unshared: bool = False  # the worker does not see the notebook's folder
     lacks: list[str] = field(default_factory=list)  # blobs that the kernel has to send first, or crossing.MANIFEST
+    settings: int = 0  # the number of the notebook's last change of settings that the namespace has
     namespace: NamespaceReport = NamespaceReport(ran=False)
     run: CellRun = CellRun()
     random: dict[str, bytes] = field(default_factory=dict)  # generators' states that the notebook does not know

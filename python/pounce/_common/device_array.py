@@ -6,12 +6,15 @@ import math
 import pickle
 from typing import Any
 
+from ..errors import public
+
 # DLPack's code for each kind of numpy's, https://dmlc.github.io/dlpack/latest/c_api.html
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 KINDS = frozenset(_CODES)
 _CPU, _CUDA = 1, 2  # likewise
 
 
+@public
 class DeviceArray:
     """An array on a device: what a task gets for a handle of ``Client.scatter(array, device=…)``. Frameworks use it in
     place, without a copy: ``torch.from_dlpack(a)``, ``cupy.from_dlpack(a)``, ``jax.dlpack.from_dlpack(a)``, and on host

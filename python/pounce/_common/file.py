@@ -9,12 +9,13 @@ import tempfile
 import weakref
 from typing import IO, Any
 
-from ..errors import BadRequest, FileChanged, FileNotHere
+from ..errors import BadRequest, FileChanged, FileNotHere, public
 from . import here
 from .file_part import FilePart, Mapping, is_there, mapped, opened, part_of
 from .ref import pickling
 
 
+@public
 class File:
     """A file by its path: pass it as an argument, or use it in a function, and the worker opens the same file.
 

@@ -15,6 +15,7 @@ _KINDS: dict[str, dict[str, str]] = {
     "logging.NullHandler": {}, "logging.FileHandler": _FILE, "logging.handlers.RotatingFileHandler": _ROTATING}
 _STREAM = "logging.StreamHandler"
 _FORMATTER = "logging.Formatter"
+_KERNELS = "IPKernelApp"
 _STYLE, _TEXT = "_style", "_fmt"  # a formatter has no public names for them
 _STYLES = {"PercentStyle": "%", "StrFormatStyle": "{", "StringTemplateStyle": "$"}
 
@@ -60,8 +61,8 @@ def _loggers(logging: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _own_handlers(name: str, logger: Any) -> list[Any]:
-    """A library adds its handlers again where it is imported again."""
-    return [] if name.partition(".")[0] in sys.modules else logger.handlers
+    """A library adds its handlers again where it is imported again, and the kernel has its own."""
+    return [] if name == _KERNELS or name.partition(".")[0] in sys.modules else logger.handlers
 
 
 def _usual(logging: Any, name: str) -> dict[str, Any]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..errors import public
 
+
+@public
 class Rank(NamedTuple):
     """The position of a process in its gang. ``pounce.rank()`` returns it inside a function that ``Gang.run`` runs."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from .. import errors
 
 
+@errors.public
 class Ref:
     """A value that workers hold, named by its content.
 

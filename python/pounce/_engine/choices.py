@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import _core
+from ..errors import public
 from .wait import Eta, eta_of
 
 
+@public
 class Choice(NamedTuple):
     """One alternative to waiting. Shows itself as a sentence.
 

@@ -6,10 +6,12 @@ import time
 from typing import NamedTuple
 
 from .. import _core
+from ..errors import public
 
 NO_JOB_RUNS_YET = ("requested", "submitting", "queued")  # states of a lease (docs/states.md)
 
 
+@public
 class Limit(_core.LimitUse):
     """A limit that a job waits for. Sizes of memory are in MiB, times in minutes.
 
@@ -24,6 +26,7 @@ class Limit(_core.LimitUse):
     __slots__ = ()
 
 
+@public
 class Eta(NamedTuple):
     """When something that waits is expected to start, as of the last look at the queue. Times are seconds since 1970.
 
@@ -48,6 +51,7 @@ class Eta(NamedTuple):
         return words if self.high - now < 60 else f"{words} ({between(self.low - now, self.high - now)})"
 
 
+@public
 class Wait(NamedTuple):
     """Why something waits, as pounced last heard it. Shows itself as a sentence.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .. import _core
 from .._engine.wait import Eta, eta_of
+from ..errors import public
 from .text_table import as_html, as_text
 
 
@@ -28,6 +29,7 @@ class Amount(NamedTuple):
         return f"{self.left} of {self.most} left"
 
 
+@public
 class Class(NamedTuple):
     """A class that is open to this user. `time` is in minutes; None: no limit. `default`: taken where none is named.
 
@@ -56,6 +58,7 @@ class Gpu(NamedTuple):
     eta: Eta | None = None
 
 
+@public
 class Classes:
     """The classes by name: a mapping's ``[name]``, ``in``, iteration and length; ``gpus`` are the cluster's. Shows
     itself as a table."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _core
+from ..errors import public
 from .text_table import as_html, as_text
 
 
@@ -17,6 +18,7 @@ class Row(_core.QueueRow):
     __slots__ = ()
 
 
+@public
 class Queue:
     """A list of ``Row``: has a length, an order and items; shows itself as a table."""
 

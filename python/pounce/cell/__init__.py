@@ -2,8 +2,9 @@
 
 - ``magic``, ``verbs``, ``completion``: what the user types. ``stop``: the stop button.
 - ``options_line``, ``names``, ``ledger``: what to send. ``remote``, ``workers``, ``successors``: the exchange.
-- ``hold``, ``holding``, ``held_cells``: a worker that stays. ``loop``: a cell that moves.
-- ``background``, ``traceback``: what comes back. ``notebook_state``, ``parked``, ``state_transfer``: what is saved.
+- ``hold``, ``holding``, ``held_cells``: a worker that stays.
+- ``background``, ``traceback``: what comes back.
+- ``notebook_state``, ``saved_states``, ``state_transfer``: what is saved.
 
 The worker's side is ``_worker/cell``; ``_common/bundle`` carries the variables.
 """

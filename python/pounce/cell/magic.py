@@ -40,8 +40,8 @@ class PounceMagics(Magics):
 
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
-        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | hold | release |
-        batch (followed by the cell's options)""")
+        See also %pounce vars | pull x,y | push a,b | parked | settings | restore | status | explain | restart | hold |
+        release | batch (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
         """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is
@@ -99,6 +99,7 @@ class PounceMagics(Magics):
         %pounce pull x,y         brings variables into the notebook
         %pounce push a,b         sends variables of the notebook
         %pounce parked           what is saved of variables on workers, and what cannot be
+        %pounce settings         which settings of the notebook its workers have, and which cannot follow
         %pounce restore a,b      brings what an earlier kernel had saved; without names all of it
         %pounce restart          a new Python on the same worker: its variables are gone, its GPU stays
         %pounce hold --gpu 1     takes a worker and keeps it, busy or not: the following cells run there without a

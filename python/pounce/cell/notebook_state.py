@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from .._common import here
-from .._common.cell_protocol import NamespaceRequest
+from .._common.cell_protocol import NamespaceRequest, SettingsChange
 from .._worker.state.folder import Folder
 from .._worker.state.key import made_key
 from .ledger import Ledger
@@ -37,15 +37,17 @@ class NotebookState:
         self.folder = self.problem = ""  # `problem`: why the last worker could not save it
         self.holder = ""  # that worker's interpreter; empty: none has had it yet
         self.turn = 0  # of the last request sent
+        self.settings = 0  # the number of the last change of settings that it has
         self.after = 0  # of the last one that has run, as far as is known, or surely will run before the next
         self.crashed = False  # the last worker died: what it had not saved will not come
         self.unshared = False  # the last worker does not see the folder, so the kernel brings what that saves
         self.ledger.back_to(-1)
 
-    def next_request(self, most_bytes: int | None) -> NamespaceRequest:
+    def next_request(self, most_bytes: int | None, settings: SettingsChange) -> NamespaceRequest:
         self.turn += 1
         patience_s = 0.0 if self.crashed or self.problem else _LEAVING_S
-        return NamespaceRequest(self.id, self.folder, self.turn, self.after, patience_s, most_bytes, self.setup)
+        return NamespaceRequest(self.id, self.folder, self.turn, self.after, patience_s, most_bytes, self.setup,
+                                settings)
 
     def has_run(self, turn: int, holder: str, problem: str) -> None:
         self.after = max(self.after, turn)

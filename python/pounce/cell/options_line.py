@@ -49,7 +49,8 @@ _OF_A_CELL = (
 OPTIONS = {option.word: option for option in (*resource_words.WORDS.values(), *_OF_A_CELL)}
 FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value)
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
-VERBS = ("status", "explain", "vars", "pull", "push", "parked", "restore", "restart", "hold", "release", "batch")
+VERBS = ("status", "explain", "vars", "pull", "push", "parked", "settings", "restore", "restart", "hold", "release",
+         "batch")
 _OTHER_WORDS = {
     "--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
     "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",

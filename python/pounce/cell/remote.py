@@ -12,7 +12,15 @@ from typing import Any, TypeAlias
 from .. import errors
 from .._common import bundle
 from .._common.byte_size import size
-from .._common.cell_protocol import CellCode, CellReply, CellRequest, LoopState, NamespaceReport
+from .._common.cell_protocol import (
+    SETTINGS,
+    CellCode,
+    CellReply,
+    CellRequest,
+    LoopState,
+    NamespaceReport,
+    NamespaceRequest,
+)
 from .._engine import seeds
 from .._engine.display import Shown
 from .._engine.options import Options
@@ -26,6 +34,7 @@ from .hold import Hold
 from .ledger import Parcel
 from .loaded_modules import LoadedModules
 from .names import is_import
+from .notebook_settings import NotebookSettings
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .stop import LeftBehind, say, wait
@@ -44,6 +53,7 @@ class Remote:
         self.modules = LoadedModules(shell)
         self.workers = Workers(self.modules)
         self.jobs: list[CellJob] = []
+        self.settings = NotebookSettings()
         self.hold: Hold | None = None
         self.gang_cells = GangCells(shell, self.modules)
 
@@ -114,7 +124,7 @@ class Remote:
             came = self.where_it_ran(line, future)
             if reply.lacks:
                 line, state.target = came, came.target
-                self.workers.transfer.give(state, words[0].namespace, reply.lacks)
+                self._give(state, words[0].namespace, reply.lacks)
                 continue
             sent = None
             if not self._has_run(state, came, parcel, reply):
@@ -131,6 +141,14 @@ class Remote:
             say(f"{_left_after(loop)}; the cell goes on with the next worker")
             stays = not self.workers.left(state, came.target)  # the cell turned out to be bound to its worker
 
+    def _give(self, state: NotebookState, namespace: NamespaceRequest, lacks: list[str]) -> None:
+        """Gives the worker what it lacks for a request; the settings travel with the next attempt."""
+        if SETTINGS in lacks:
+            namespace.settings = self.settings.since(0)
+        blobs = [blob for blob in lacks if blob != SETTINGS]
+        if blobs:
+            self.workers.transfer.give(state, namespace, blobs)
+
     def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: CellReply) -> bool:
         """Returns False if nothing ran: the worker is a new one and lacks something that the cell counted on."""
         state.target, report = came.target, reply.namespace
@@ -142,6 +160,7 @@ class Remote:
         if report.problem and report.problem != state.problem:
             say(f"the variables of this worker are not saved: {report.problem}")
         state.has_run(reply.turn, reply.holder, report.problem)
+        state.settings = reply.settings
         state.ledger.arrived(parcel)
         if reply.unshared:
             has_kernel = getattr(self.shell, "kernel", None) is not None
@@ -169,7 +188,8 @@ class Remote:
         loop may be left again."""
         state = self.workers.state(line.target)
         self.workers.make_folder(state)
-        namespace = state.next_request(session_of(self.workers.client()).parked_most_bytes)
+        settings = self.settings.since(state.settings)
+        namespace = state.next_request(session_of(self.workers.client()).parked_most_bytes, settings)
         parcel = state.ledger.parcel(wanted, self.own(), number, namespace.turn, forced=line.sends is not None)
         if loop is not None:
             parcel = parcel.of_the_rest()
@@ -222,7 +242,7 @@ class Remote:
                 self.hold_again()
             raise
         if reply.lacks:
-            raise Again(lambda: self.workers.transfer.give(state, words[0].namespace, reply.lacks),
+            raise Again(lambda: self._give(state, words[0].namespace, reply.lacks),
                         lambda: self._sent_behind(line, words, output))
         came = self.where_it_ran(line, future)
         if self._has_run(state, came, parcel, reply):

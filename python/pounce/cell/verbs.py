@@ -13,7 +13,7 @@ from .._engine.status_line import words_of
 from .._tables.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
-from . import batch, explanation, holding, parked
+from . import batch, explanation, holding, saved_states
 from .notebook_state import NotebookState
 from .options_line import CellLine, checked_hold
 from .remote import Remote
@@ -124,8 +124,8 @@ def _release(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
 def _parked(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
     state = remote.workers.state(line.target)
     if line.remakes:
-        return parked.remake(state, line.remakes)
-    print(parked.table(remote.workers.states.values(), remote.workers.parked_folder()))
+        return saved_states.remake(state, line.remakes)
+    print(saved_states.table(remote.workers.states.values(), remote.workers.saved_states_folder()))
 
 
 def _restore(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
@@ -135,9 +135,13 @@ def _restore(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
         if problem:
             raise UsageError(f"the worker's variables cannot be saved, so nothing is restored beside them: {problem}")
     remote.workers.make_folder(state)
-    found = parked.restore(state, remote.workers.parked_folder(), line.source, names)
+    found = saved_states.restore(state, remote.workers.saved_states_folder(), line.source, names)
     state.ledger.assigned(found, remote.shell.user_ns, remote.number(), state.after)
     say(f"{', '.join(found)} will be there for the next cell that reads them")
+
+
+def _settings(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
+    print(remote.settings.table())
 
 
 def _batch(remote: Remote, line: CellLine, names: tuple[str, ...]) -> Any:
@@ -146,4 +150,5 @@ def _batch(remote: Remote, line: CellLine, names: tuple[str, ...]) -> Any:
 
 VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], Any]] = {
     "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked,
-    "restore": _restore, "restart": _restart, "hold": _hold, "release": _release, "batch": _batch}
+    "restore": _restore, "restart": _restart, "hold": _hold, "release": _release, "batch": _batch,
+    "settings": _settings}

@@ -197,13 +197,13 @@ class Workers:
 
     def make_folder(self, state: NotebookState) -> None:
         try:
-            state.make_folder(self.parked_folder())
+            state.make_folder(self.saved_states_folder())
         except (OSError, StateError) as error:
             if state.problem != str(error):
                 say(f"variables on workers will not be saved: {error}")
             state.problem = str(error)
 
-    def parked_folder(self) -> str:
+    def saved_states_folder(self) -> str:
         """The folder of all saved states of this user on this cluster."""
         return session_of(self.client()).parked
 

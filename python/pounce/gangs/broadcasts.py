@@ -16,6 +16,7 @@ _JOIN_S = 120.0  # a group's first steps open devices and make connections betwe
 _SLOWEST = 50e6  # bytes per second, on the slowest path
 
 
+@errors.public
 class Broadcast:
     """A value that lies on the devices of all ranks of a gang. Made by ``Gang.scatter(value, broadcast=True)``; an
     argument of its ``run``. The devices' memory is freed by the next broadcast after the last use of this, or with the

@@ -28,6 +28,7 @@ from .rank_tasks import Call, Rank, RankTasks, Run
 _ARRIVAL_S = 120.0  # from the arrival of a lease's first worker to that of its last
 
 
+@errors.public
 class Sharded:
     """A value of which each rank has its part. Made by ``Gang.scatter(value, shard=axis)``; an argument of ``run``."""
 
@@ -38,6 +39,7 @@ class Sharded:
         return f"<pounce.Sharded {len(self.parts)} parts>"
 
 
+@errors.public
 class Gang:
     """The ranks of one program, on the workers of one lease: one Slurm job, all of it or nothing. Made by
     ``pounce.gang`` and ``Client.gang``.

@@ -102,6 +102,7 @@ struct TellWorkerDown {
   WorkerIndex worker;
   Epoch epoch;
   Error error;
+  EndedInterpreter ended{};
 };
 // Once per lease and owner, and later to each session that still holds it. The daemon adds context["log"], the path of
 // the job's log.

@@ -142,6 +142,7 @@ struct InterpreterDied {
   Epoch epoch;
   Error error;
   bool restarting = true;
+  EndedInterpreter ended{};
 };
 struct WorkerSeen {  // worker_beat
   LeaseId lease;

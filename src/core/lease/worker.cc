@@ -169,7 +169,7 @@ void interpreter_died(Core& core, Lease& lease, Worker& worker, const Interprete
         core.now, {.code = CauseCode::kWorkerDied, .number = event.worker.value, .because = {cause_of(event.error)}});
   for (const Owner& one : concerned(core, lease))
     core.act(TellWorkerDown{one.session, one.request, lease.id, event.worker, event.epoch,
-                            with_evidence(lease, event.error)});
+                            with_evidence(lease, event.error), event.ended});
 }
 
 // A worker that is not worth another start. Others of its lease go on without it; the last one takes the lease with it.

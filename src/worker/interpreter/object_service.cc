@@ -12,7 +12,7 @@ constexpr std::size_t kMostReached = 64;
 
 void tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object) {
   error.context["object"] = object.hex();
-  seat.refuse(std::move(error));
+  seat.outbox.post(protocol::Refused{std::move(error), object});
 }
 
 void tell_whole(ClientSeat& seat, const ObjectId& object) {

@@ -122,25 +122,12 @@ Cause cause(const Death& death) {
           .node = node};
 }
 
-std::string list_of(const std::vector<TaskId>& tasks) { return joined(tasks, ",", &TaskId::hex); }
-
 ErrorCode code(const Death& death) {
   if (death.gave_up) return ErrorCode::kCancelled;
   return death.killed_for_memory ? ErrorCode::kOutOfMemory : ErrorCode::kWorkerCrashed;
 }
 
-void add_evidence(Error& error, const std::string& key, const std::optional<std::vector<TaskId>>& started) {
-  if (!key.empty()) error.context["key"] = key;
-  if (started) error.context["started"] = list_of(*started);
-}
-
 }  // namespace
-
-Error departure_report(const Cause& why, const std::optional<std::vector<TaskId>>& started, const std::string& key) {
-  Error error = error_of(ErrorCode::kLeaseEnded, why);
-  add_evidence(error, key, started);
-  return error;
-}
 
 Error death_report(const Death& death) {
   Error error = death.unfit ? *death.unfit : error_of(code(death), cause(death));
@@ -154,7 +141,6 @@ Error death_report(const Death& death) {
   }
   if (death.memory_limit) error.context["memory_limit_mib"] = std::to_string(*death.memory_limit >> 20);
   error.context["running"] = death.running ? death.running->hex() : "";
-  add_evidence(error, death.key, death.started);
   return error;
 }
 

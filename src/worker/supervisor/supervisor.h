@@ -123,6 +123,7 @@ class Supervisor {
   device::GpuMeter gpu_meter_;
   protocol::WorkerGpus told_gpus_;  // what this connection has sent
   std::optional<Error> unfit_;      // why its GPUs cannot be used
+  std::string failed_gpu_;          // as CUDA_VISIBLE_DEVICES names it
   struct Unannounced {
     Epoch epoch;
     bool listed;  // it has a list of GPUs

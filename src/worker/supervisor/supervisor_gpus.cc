@@ -31,9 +31,8 @@ void Supervisor::watch_gpus() {
 void Supervisor::on_gpu_news() {
   tell_gpus();  // a failed GPU is reported before the death: pounced asks for the next lease elsewhere
   if (const auto failures = gpu_meter_.failures(); !failures.empty()) {
-    Error why = failures.front().error;
-    why.context["visible"] = failures.front().name;
-    return end_unfit(why);
+    failed_gpu_ = failures.front().name;
+    return end_unfit(failures.front().error);
   }
   if (const auto answer = gpu_meter_.uuids(); answer && unannounced_) {
     if (const auto same = same_gpus(*answer, unannounced_->listed); !same) return end_unfit(same.error());
@@ -88,7 +87,7 @@ void Supervisor::end_unfit(const Error& why) {
   unfit_->context["node"] = facts_.node;
   unannounced_.reset();
   if (!interpreter_) {
-    untold_.push_back({options_.lease, options_.worker, epoch_, *unfit_, false});
+    untold_.push_back({options_.lease, options_.worker, epoch_, *unfit_, false, {.failed_gpu = failed_gpu_}});
     tell_deaths();
     return end(why.text);
   }

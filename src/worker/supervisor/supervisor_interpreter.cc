@@ -58,7 +58,7 @@ void Supervisor::on_no_interpreter(const Error& why) {
   death.node = facts_.node;
   death.command = joined(plan_.command, " ");
   death.last_lines = why.text;
-  untold_.push_back({options_.lease, options_.worker, epoch_, death_report(death), false});
+  untold_.push_back({options_.lease, options_.worker, epoch_, death_report(death), false, {}});
   tell_deaths();
   end(why.text);
 }
@@ -157,8 +157,12 @@ void Supervisor::end_helpers() {
 
 // Only the page can tell which tasks were on their way and never started; those may run elsewhere.
 void Supervisor::report_departure() {
-  untold_.push_back({options_.lease, options_.worker, epoch_,
-                     departure_report(*leaving_, interpreter_->page().unacknowledged(), up_.key), false});
+  untold_.push_back({options_.lease,
+                     options_.worker,
+                     epoch_,
+                     error_of(ErrorCode::kLeaseEnded, *leaving_),
+                     false,
+                     {up_.key, interpreter_->page().unacknowledged()}});
   tell_deaths();
 }
 
@@ -175,8 +179,6 @@ void Supervisor::report_death(int wait_status, const std::string& words) {
               joined(plan_.command, " "),
               tail_of(log_reader_ ? log_tail() : words),
               interpreter_->page().running(),
-              interpreter_->page().unacknowledged(),
-              up_.key,
               unfit_};
   if (death.killed_for_memory) death.memory_limit = memory_.limit();
   const Error error = death_report(death);
@@ -184,7 +186,12 @@ void Supervisor::report_death(int wait_status, const std::string& words) {
   if (!ready_) ++early_deaths_;
   const bool restarting = early_deaths_ < kEarlyDeaths && !unfit_;
   spdlog::warn("lease={} epoch={} {}", options_.lease.hex(), epoch_.value, why);
-  untold_.push_back({options_.lease, options_.worker, epoch_, error, restarting});
+  untold_.push_back({options_.lease,
+                     options_.worker,
+                     epoch_,
+                     error,
+                     restarting,
+                     {up_.key, interpreter_->page().unacknowledged(), failed_gpu_}});
   tell_deaths();
   if (!restarting) end(why);
 }

@@ -404,7 +404,7 @@ TEST_F(WorkerTest, AnObjectThatAWorkerRefusesCostsTheCallThatItWasSentForAndNoOt
   Peer& worker = add_worker(1);
   settle([&] { return worker.count<protocol::Object>() == 1; });
 
-  worker.say(protocol::Refused{{ErrorCode::kOutOfMemory, "No memory.", {}, {{"object", id.hex()}}}});
+  worker.say(protocol::Refused{{ErrorCode::kOutOfMemory, "No memory.", {}, {{"object", id.hex()}}}, id});
 
   EXPECT_EQ(end_of(needs).error.code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(end_of(needs).error.context.at("lease"), lease_id(1).hex());

@@ -116,7 +116,7 @@ inline std::vector<Header> handshake_and_client_examples() {
                   1'700'001'200,
                   "lion",
                   example_wait()},
-      WorkerDown{kLease, {1}, {2}, example_error()},
+      WorkerDown{kLease, {1}, {2}, example_error(), {kKey, std::vector{kTask}, "1"}},
       LeaseEnded{{3}, kLease, example_error()},
       RequestFailed{{3}, example_error()},
       QueueAsk{7},
@@ -160,7 +160,7 @@ inline std::vector<Header> worker_examples() {
   return {
       WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey, {kSession}},
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
-      InterpreterDown{kLease, {1}, {2}, example_error(), false},
+      InterpreterDown{kLease, {1}, {2}, example_error(), false, {kKey, std::vector{kTask}, {}}},
       WorkerBeat{kLease,
                  {1},
                  1,

@@ -23,16 +23,12 @@ TEST(DeathReportTest, TellsAnExitCode) {
 
 TEST(DeathReportTest, OfOneThatWasEndedForItsGpusTellsThat) {
   const Error failed{ErrorCode::kDeviceFailed, "the GPU GPU-a failed", "Submit again.", {{"xid", "79"}}};
-  const Error error = death_report({.wait_status = killed(9),
-                                    .node = "g1",
-                                    .killed_for_memory = true,
-                                    .started = std::vector<TaskId>{},
-                                    .unfit = failed});
+  const Error error =
+      death_report({.wait_status = killed(9), .node = "g1", .killed_for_memory = true, .unfit = failed});
   EXPECT_EQ(error.code, ErrorCode::kDeviceFailed);
   EXPECT_EQ(messages::text(error), "the GPU GPU-a failed");
   EXPECT_EQ(error.context.at("xid"), "79");
   EXPECT_EQ(error.context.at("node"), "g1");
-  EXPECT_EQ(error.context.at("started"), "");
 }
 
 TEST(DeathReportTest, TellsASignalByNumberAndName) {
@@ -64,30 +60,15 @@ TEST(DeathReportTest, TellsAnInterpreterThatNeverStartedByItsCommand) {
   EXPECT_EQ(messages::text(error), "the worker's interpreter on g1 did not start: /no/python -m x");
 }
 
-TEST(DeathReportTest, NamesTheInterpreterByItsKey) {
-  EXPECT_EQ(death_report({.key = "Z85"}).context.at("key"), "Z85");
-  EXPECT_FALSE(death_report({}).context.contains("key")) << "it was never ready";
+TEST(DeathReportTest, NamesTheTaskThatRan) {
+  EXPECT_EQ(death_report({.running = id_of<TaskId>(2)}).context.at("running"), id_of<TaskId>(2).hex());
 }
 
-TEST(DeathReportTest, NamesTheTasksThatMayHaveRun) {
+TEST(EndedInterpreterTest, WhereNothingIsKnownAnyTaskMayHaveStarted) {
   const auto one = id_of<TaskId>(1), two = id_of<TaskId>(2);
-  const Error error = death_report({.running = two, .started = std::vector{one, two}});
-  EXPECT_EQ(error.context.at("running"), two.hex());
-  EXPECT_EQ(error.context.at("started"), one.hex() + "," + two.hex());
-}
-
-TEST(DeathReportTest, DoesNotClaimToKnowTheStartedTasksWhenItDoesNot) {
-  EXPECT_FALSE(death_report({}).context.contains("started"));
-  EXPECT_EQ(death_report({.started = std::vector<TaskId>{}}).context.at("started"), "");
-}
-
-TEST(DepartureReportTest, IsTheOrderToLeaveWithWhatWasStarted) {
-  const auto one = id_of<TaskId>(1);
-  const Error error = departure_report({CauseCode::kIdle}, std::vector{one}, "key");
-  EXPECT_EQ(error.code, ErrorCode::kLeaseEnded);
-  EXPECT_EQ(error.cause.code, CauseCode::kIdle);
-  EXPECT_EQ(error.context.at("started"), one.hex());
-  EXPECT_EQ(error.context.at("key"), "key");
+  EXPECT_TRUE(EndedInterpreter{}.may_have_started(one));
+  EXPECT_TRUE((EndedInterpreter{.started = std::vector{one}}.may_have_started(one)));
+  EXPECT_FALSE((EndedInterpreter{.started = std::vector{one}}.may_have_started(two)));
 }
 
 TEST(TailTest, KeepsTheLastLines) {

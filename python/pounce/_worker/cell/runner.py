@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..._common import bundle
-from ..._common.cell_protocol import CellCode, CellReply, CellRequest, CellRun, NamespaceRequest
+from ..._common.cell_protocol import SETTINGS, CellCode, CellReply, CellRequest, CellRun, NamespaceRequest
 from .. import interpreter
 from ..state.live_reads import reached
 from ..state.needs import source_reads
@@ -40,11 +40,14 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     reloads.follow()
     namespace, lacks = _unshared(shell, request, pickle, buffers)
     reply = CellReply(holder=_holder, turn=namespace.turn, unshared=namespace is not request.namespace, lacks=lacks)
+    if _saved.lacks(namespace):
+        lacks.append(SETTINGS)
     if lacks:
         return reply
     report = reply.namespace = _saved.enter(namespace, request.holder == _holder)
     if not report.ran:
         return reply
+    reply.settings = _saved.follow(namespace.settings)
     names = shell.user_ns
     shells().know_files(shell, code.files)
     if report.fresh:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
-from ..._common.cell_protocol import NamespaceReport, NamespaceRequest
+from ..._common.cell_protocol import NamespaceReport, NamespaceRequest, SettingsChange
 from ..._common.names_shown import is_persons
 from .. import interpreter
 from ..state import process_state
@@ -74,6 +74,19 @@ class SavedNamespace:
         if report.ran:
             self._id = request.id
         return report
+
+    def lacks(self, request: NamespaceRequest) -> bool:
+        """Whether the request leaves out changes of settings that the namespace has not had here."""
+        known = self._process if self._id == request.id else process_state.Waiting()
+        return known.lacks(request.settings)
+
+    def follow(self, change: SettingsChange) -> int:
+        """Applies the settings that the notebook has changed since the namespace last had them. Returns the number of
+        the last one."""
+        for part, why in self._process.follow(change).items():
+            tell(f"the notebook's {part} could not be set here: {why}")
+        self._put_back()
+        return self._process.followed[1]
 
     def has(self, notebook: str, turn: int) -> bool:
         return self._id == notebook and self._turn >= turn
@@ -169,7 +182,7 @@ class SavedNamespace:
         there = waited - set(self._process.parts) - set(failed)
         streams.restored([name for part, name in process_state.SEEDS.items() if part in there])
         for part, why in failed.items():
-            tell(f"{part} of the process could not be restored: {why}")
+            tell(f"{part} of the process could not be set: {why}")
 
     def after(self, cell: int, turn: int) -> None:
         """The code given to before() has run, to its end or not."""

@@ -11,10 +11,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..._common.settings import SETTINGS
+from ..._common.cell_protocol import SettingsChange
+from ..._common.settings import GENERATORS, SETTINGS
 from ..launch_variables import is_of_one_worker
 
-SEEDS = {name: SETTINGS[name].library for name in ("random", "numpy", "torch")}
+SEEDS = {name: SETTINGS[name].library for name in GENERATORS}
+_FOLLOWED = "followed"  # the part that says which of the notebook's changes it has: its id, and their last number
 
 
 @dataclass
@@ -33,7 +35,7 @@ def _pickled(names: Collection[str]) -> dict[str, bytes]:
         if name not in names or setting.module is None:
             continue
         try:
-            value = setting.read(setting.module)
+            value = setting.changed()
             if value is not None:
                 values[name] = pickle.dumps(value, 5)
         except Exception:  # an error in one library's options: the others are worth keeping
@@ -47,6 +49,8 @@ def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
     changes = {"environment": _environment(baseline), "path": _path(baseline)}
     parts |= {name: pickle.dumps(value, 5) for name, value in changes.items() if value is not None}
     parts |= {name: part for name, part in _pickled(SETTINGS).items() if part != baseline.settings.get(name)}
+    if waiting is not None and waiting.followed[1]:
+        parts[_FOLLOWED] = pickle.dumps(waiting.followed, 5)
     return pickle.dumps(parts, 5)
 
 
@@ -66,10 +70,39 @@ def put_seeds_back(data: bytes) -> None:
 
 
 class Waiting:
-    """Parts of a saved process that this one lacks: those of libraries wait until the library is used here."""
+    """Parts of a saved process, or of the notebook's, that this one lacks: those of libraries wait until the library is
+    used here."""
 
     def __init__(self, data: bytes = b""):
         self.parts: dict[str, bytes] = pickle.loads(data) if data else {}
+        # The kernel whose changes were followed, and the number of the last one.
+        self.followed: tuple[str, int] = pickle.loads(self.parts.pop(_FOLLOWED, pickle.dumps(("", 0))))
+
+    def lacks(self, change: SettingsChange) -> bool:
+        """Whether changes are left out that the namespace has not had."""
+        return change.since > self._had(change)
+
+    def follow(self, change: SettingsChange) -> dict[str, str]:
+        """Takes up what the namespace has not had; put_back() writes it. Returns the reasons by part, for values that
+        cannot be read here."""
+        had, failed = self._had(change), {}
+        for name, options in change.rows.items():
+            new = {option: value for option, (number, value) in options.items() if number > had}
+            try:
+                if new:
+                    self.parts[name] = new[""] if "" in new else self._with_options(name, new)
+            except Exception as error:
+                failed[name] = f"{type(error).__name__}: {error}"
+        self.followed = change.kernel, max(had, change.number)
+        return failed
+
+    def _had(self, change: SettingsChange) -> int:
+        kernel, number = self.followed
+        return number if kernel == change.kernel else 0
+
+    def _with_options(self, name: str, new: dict[str, bytes]) -> bytes:
+        options = pickle.loads(self.parts[name]) if name in self.parts else {}
+        return pickle.dumps(options | {option: pickle.loads(value) for option, value in new.items()}, 5)
 
     def put_back(self, words: Collection[str] = ()) -> dict[str, str]:
         """Restores parts of no library, or of a library that is imported here or whose name is among `words`. Returns

@@ -60,8 +60,9 @@ class WorkerGroupTest : public LeaseTest {
     tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kFailed, its, n)}});
   }
   void leave_idle(std::uint32_t worker, std::uint32_t epoch = 1) {
-    const Error left = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kIdle}, {{"started", ""}});
-    tell(InterpreterDied{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}, left, false});
+    const Error left = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kIdle});
+    tell(InterpreterDied{
+        lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}, left, false, {"key", std::vector<TaskId>{}}});
   }
   void heard(std::uint32_t worker, std::uint32_t running = 0) {
     tell(WorkerSeen{lease(1), WorkerIndex{worker}, link_of(worker), running});
@@ -260,7 +261,7 @@ TEST_F(WorkerGroupTest, WhatOneThatLeftIdleHadNotStartedIsToldToItsClientBeforeT
   leave_idle(0);
   ASSERT_THAT(only<TellWorkerDown>(), SizeIs(1));
   EXPECT_EQ(only<TellWorkerDown>()[0].worker, WorkerIndex{0});
-  EXPECT_EQ(only<TellWorkerDown>()[0].error.context.at("started"), "");
+  EXPECT_EQ(only<TellWorkerDown>()[0].ended.started, std::vector<TaskId>{});
   EXPECT_EQ(state(), LeaseState::kDraining);
 }
 

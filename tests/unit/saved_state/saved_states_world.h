@@ -13,13 +13,13 @@
 
 #include "unit/pounced/scratch_folder.h"
 
-namespace pounce::parked {
+namespace pounce::saved_state {
 
-class ParkedWorld {
+class SavedStatesWorld {
  public:
   static constexpr char kId[] = "0123456789abcdef", kOther[] = "fedcba9876543210";
 
-  ParkedWorld() {
+  SavedStatesWorld() {
     EXPECT_EQ(::mkdir(root().c_str(), 0700), 0);
     write("key", "k", 1);
   }
@@ -54,4 +54,4 @@ class ParkedWorld {
   daemon::ScratchFolder scratch_;
 };
 
-}  // namespace pounce::parked
+}  // namespace pounce::saved_state

@@ -1,4 +1,4 @@
-#include "parked/manifest.h"
+#include "saved_state/manifest.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 
 #include "model/json.h"
 
-namespace pounce::parked {
+namespace pounce::saved_state {
 namespace {
 
 tl::unexpected<Error> damaged(const std::string& what) {
@@ -82,4 +82,4 @@ std::vector<std::string> variables_of(const Manifest& manifest) {
   return names;
 }
 
-}  // namespace pounce::parked
+}  // namespace pounce::saved_state

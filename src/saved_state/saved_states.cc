@@ -1,4 +1,4 @@
-#include "parked/parked_folder.h"
+#include "saved_state/saved_states.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 #include "base/file_io.h"
 #include "base/trusted_path.h"
 #include "base/unique_fd.h"
-#include "parked/manifest.h"
+#include "saved_state/manifest.h"
 
-namespace pounce::parked {
+namespace pounce::saved_state {
 namespace {
 
 constexpr std::size_t kIdLength = 16, kMostDigits = 9;
@@ -208,7 +208,7 @@ bool is_aside(const std::string& name) {
 
 }  // namespace
 
-Result<std::optional<ParkedFolder>> ParkedFolder::open(const std::string& path) {
+Result<std::optional<SavedStates>> SavedStates::open(const std::string& path) {
   const std::filesystem::path place(path);
   std::error_code hidden;
   if (!std::filesystem::exists(std::filesystem::symlink_status(place, hidden))) return std::nullopt;
@@ -218,23 +218,23 @@ Result<std::optional<ParkedFolder>> ParkedFolder::open(const std::string& path) 
                    parent.error().remedy.empty() ? "" : parent.error().remedy + ".");
   auto root = open_own_folder(parent->get(), place.filename());
   if (!root) return failure(root.error());
-  return ParkedFolder(std::move(*root));
+  return SavedStates(std::move(*root));
 }
 
-std::vector<std::string> ParkedFolder::ids() const {
+std::vector<std::string> SavedStates::ids() const {
   return names_of(root_.get(), [](const std::string& name) { return is_id(name); });
 }
 
-std::vector<std::string> ParkedFolder::leftovers() const { return names_of(root_.get(), is_aside); }
+std::vector<std::string> SavedStates::leftovers() const { return names_of(root_.get(), is_aside); }
 
-Result<std::string> ParkedFolder::put_aside(const std::string& id) const {
+Result<std::string> SavedStates::put_aside(const std::string& id) const {
   if (const auto fine = state(id); !fine) return failure(fine.error());
   std::string aside = std::string(kAside) + id;
   if (::renameat(root_.get(), id.c_str(), root_.get(), aside.c_str()) == 0) return aside;
   return failure(ErrorCode::kInternal, id + " cannot be removed: " + std::strerror(errno));
 }
 
-ParkedFolder::Left ParkedFolder::remove_some(const std::string& aside, std::size_t most) const {
+SavedStates::Left SavedStates::remove_some(const std::string& aside, std::size_t most) const {
   const auto folder = state(aside);
   if (!folder) return Left::kStuck;
   const std::size_t removed = folder->remove_some(most);
@@ -242,4 +242,4 @@ ParkedFolder::Left ParkedFolder::remove_some(const std::string& aside, std::size
   return removed > 0 ? Left::kMore : Left::kStuck;
 }
 
-}  // namespace pounce::parked
+}  // namespace pounce::saved_state

@@ -15,7 +15,7 @@
 #include "base/unique_fd.h"
 #include "pounce/result.h"
 
-namespace pounce::parked {
+namespace pounce::saved_state {
 
 // What the folder of saved states and a state in it may hold, by name. Thread: any.
 bool is_id(std::string_view name);                                      // a state's id: 16 hex digits
@@ -62,10 +62,10 @@ class SavedState {
   UniqueFd folder_;
 };
 
-class ParkedFolder {
+class SavedStates {
  public:
   // nullopt: there is no folder, so nothing is saved. Error: it is a link, of another user, or writable for others.
-  static Result<std::optional<ParkedFolder>> open(const std::string& path);
+  static Result<std::optional<SavedStates>> open(const std::string& path);
 
   std::vector<std::string> ids() const;        // of the states, sorted; only some if there are very many
   std::vector<std::string> leftovers() const;  // states that are put aside but not removed yet
@@ -81,9 +81,9 @@ class ParkedFolder {
   Left remove_some(const std::string& aside, std::size_t most) const;
 
  private:
-  explicit ParkedFolder(UniqueFd root) : root_(std::move(root)) {}
+  explicit SavedStates(UniqueFd root) : root_(std::move(root)) {}
 
   UniqueFd root_;
 };
 
-}  // namespace pounce::parked
+}  // namespace pounce::saved_state

@@ -1,8 +1,8 @@
-#include "parked/manifest.h"
+#include "saved_state/manifest.h"
 
 #include <gtest/gtest.h>
 
-namespace pounce::parked {
+namespace pounce::saved_state {
 namespace {
 
 constexpr char kOne[] =
@@ -70,4 +70,4 @@ TEST(AboutTest, TellsWhoseItIs) {
 TEST(AboutTest, WhatIsCutOffIsRefused) { EXPECT_FALSE(read_about(R"({"notebook": "/ho)")); }
 
 }  // namespace
-}  // namespace pounce::parked
+}  // namespace pounce::saved_state

@@ -13,7 +13,7 @@
 #include "pounce/fields.h"
 #include "pounce/result.h"
 
-namespace pounce::parked {
+namespace pounce::saved_state {
 
 // Also the bound for Python, which writes and reads the manifest (_core): nothing larger is written or read. A name
 // takes 220 bytes and more, an array among several of one name 80, 16 MiB of a large one 68: this is enough for
@@ -58,4 +58,4 @@ Result<About> read_about(std::string_view text);
 // The names of the user's variables, sorted.
 std::vector<std::string> variables_of(const Manifest& manifest);
 
-}  // namespace pounce::parked
+}  // namespace pounce::saved_state
