@@ -47,12 +47,13 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     report = reply.namespace = _saved.enter(namespace, request.holder == _holder)
     if not report.ran:
         return reply
-    reply.settings = _saved.follow(namespace.settings)
     names = shell.user_ns
     shells().know_files(shell, code.files)
     if report.fresh:
         _digests.clear()
         streams.forget()
+    reply.settings = _saved.follow(namespace.settings)
+    if report.fresh:
         for number, source in namespace.setup:
             _set_up(shell, code, number, source)
         reply.namespace = replace(report, lost=_saved.still_lost(report.lost))
