@@ -449,10 +449,10 @@ def test_each_cited_gotcha_exists():
 
 
 def test_the_evidence_of_an_error_is_for_people_and_few_programs_read_it():
-    """What a program decides by is a field or a cause. Each of these reads one word of the map: tells_lease's job, a request that fits
-    apart, the node to avoid, Slurm's own words, and Slurm's number within pounce-slurm."""
+    """What a C++ program decides by is a field or a cause. Each of these reads one word of the map: the lease, for its job; that a request
+    fits apart; the node to avoid; Slurm's own words; Slurm's number within pounce-slurm."""
     readers = {path.name for path in sources(".cc", ".h") if path.relative_to(ROOT).parts[0] in ("src", "daemon") and
-               re.search(r"\bcontext\.(find|contains|at)\(", text_of(path))}
+               re.search(r"\bcontext(\.(find|contains|at|count)\(|\[[^]]*\](?! = ))", text_of(path))}
 
     assert readers == {"daemon_session.cc", "pools.cc", "worker_handler.cc", "checks_slurm.cc", "refusal.cc"}
 

@@ -74,7 +74,7 @@ void Daemon::choose_proof() {
   endpoint_.proof = munge ? "munge" : "key_file";
   endpoint_.munge_socket = munge ? facts_.munge_socket : "";
   endpoint_.key_file = munge ? "" : setup_.folders.key_file();
-  spdlog::info("proof={} launcher={} cluster={} slurm={}", endpoint_.proof, word(setup_.launcher), setup_.place.cluster,
+  spdlog::info("proof={} launcher={} cluster={} slurm={}", endpoint_.proof, word(setup_.launcher), setup_.scope.cluster,
                facts_.version);
 }
 
@@ -144,7 +144,7 @@ std::vector<model::ListenerRow> Daemon::listener_rows() const {
 
 void Daemon::describe() {
   endpoint_.instance = setup_.instance.hex();
-  endpoint_.cluster = setup_.place.cluster;
+  endpoint_.cluster = setup_.scope.cluster;
   endpoint_.pid = static_cast<std::uint32_t>(::getpid());
   endpoint_.uid = ::geteuid();
   endpoint_.key = transport::to_z85(keys_.public_key);

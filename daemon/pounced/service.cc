@@ -42,10 +42,10 @@ Result<std::unique_ptr<Service>> Service::open(transport::EventLoop& loop, const
 }
 
 Result<void> Service::open_journal() {
-  if (const auto written = write_scope(setup_.folders, setup_.place); !written) return written;
+  if (const auto written = write_scope(setup_.folders, setup_.scope); !written) return written;
   const std::string path = setup_.folders.journal();
   const JournalContent content = read_journal(path);
-  previous_instances_ = take_over_previous_instances(setup_.folders, setup_.place, content.records);
+  previous_instances_ = take_over_previous_instances(setup_.folders, setup_.scope, content.records);
   if (content.damaged_bytes > 0)
     spdlog::warn("the journal's last {} bytes are damaged: kept as {}; a reconciliation finds what they told",
                  content.damaged_bytes, set_aside(path));

@@ -46,7 +46,7 @@ Life::Life(std::string_view script, PlantedBug planted) : planted_(planted), scr
   const std::string policy = scratch_.write("policy.json", "{}");
   setup_.config.policy = policy;
   setup_.config.pounce_worker = "/usr/bin/pounce-worker";
-  setup_.place = {"test", "machine", "boot", 1, 0, ""};
+  setup_.scope = {"test", "machine", "boot", 1, 0, ""};
   setup_.instance = kInstance;
   setup_.folders = {scratch_.file("test/" + kInstance.hex()), scratch_.file("run/" + kInstance.hex())};
   if (const auto made = daemon::make_folders(setup_.folders); !made) complain(made.error().text);

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from pounce._common.settings import SETTINGS as TABLE
+from pounce._common.settings import left_out
 from pounce._worker.state import blobs, process_state
 from pounce._worker.state.problems import StateError
 from state_folder import restorer_of, saved
@@ -153,7 +154,7 @@ def test_a_handler_that_cannot_be_made_again_is_named():
     handler = Mine()
     logging.root.addHandler(handler)
     try:
-        assert "the handler Mine of the logger root" in process_state.left_out()
+        assert "the handler Mine of the logger root" in left_out()
     finally:
         logging.root.removeHandler(handler)
 

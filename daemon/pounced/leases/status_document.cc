@@ -180,7 +180,7 @@ std::string status_document(const StatusSources& sources, const lease::LeaseCore
   model::StatusDocument document{kVersion,
                                  ::getpid(),
                                  setup.instance.hex(),
-                                 setup.place.cluster,
+                                 setup.scope.cluster,
                                  std::string(word(setup.launcher)),
                                  facts.version,
                                  setup.config.path,

@@ -57,7 +57,7 @@ class SlurmBackend final : public launch::Launcher {
 launch::LocalOptions options_for(const Setup& setup) {
   launch::LocalOptions options{setup.folders.leases(), setup.config.stand_in_gpus};
   if (setup.config.local_cpus == 0) return options;
-  options.slurm_job = std::to_string(setup.place.outer_job);
+  options.slurm_job = std::to_string(setup.scope.outer_job);
   options.rooms.push_back(
       launch::room_of(setup.config.local_cpus, setup.config.local_memory_mib, setup.config.local_gpus));
   options.rooms.front().relative = setup.config.local_relative;

@@ -33,7 +33,7 @@ constexpr std::size_t kLogLines = 10, kReportedLogBytes = 8 * 1024;
 
 std::vector<std::string> serve_command(const CommandLine& command, const Setup& setup) {
   std::vector<std::string> argv = {this_program(), "serve", "--detached", "--outer-job",
-                                   std::to_string(setup.place.outer_job)};
+                                   std::to_string(setup.scope.outer_job)};
   if (!setup.config.path.empty()) argv.insert(argv.end(), {"--config", setup.config.path});
   if (!command.launcher.empty()) argv.insert(argv.end(), {"--launcher", command.launcher});
   argv.insert(argv.end(), {"--state-folder", setup.config.state_folder});
@@ -132,7 +132,7 @@ std::string_view word(SlurmFound found) {
 // Lists names, each with a space behind it.
 void add_old_folders(json& document, const Setup& setup) {
   std::string gone, elsewhere, open;
-  for (const auto& [name, state] : look_at_others(setup.folders, setup.place)) {
+  for (const auto& [name, state] : look_at_others(setup.folders, setup.scope)) {
     if (state == FolderState::kGone || state == FolderState::kFresh) gone += name + " ";
     if (state == FolderState::kElsewhere) elsewhere += name + " ";
     if (state == FolderState::kOpenLeases) open += name + " ";
@@ -145,7 +145,7 @@ void add_old_folders(json& document, const Setup& setup) {
 void add_setup(json& document, const Setup& setup) {
   document["launcher"] = word(setup.launcher);
   document["notice"] = setup.notice;
-  document["cluster"] = setup.place.cluster;
+  document["cluster"] = setup.scope.cluster;
   document["instance"] = setup.instance.hex();
   document["config"] = setup.config.path;
   document["policy"] = setup.launcher == LauncherKind::kSlurm ? policy_path(setup.config) : "";

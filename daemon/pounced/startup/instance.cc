@@ -41,26 +41,26 @@ std::uint32_t outer_job_from_environment() {
 }
 
 Result<InstanceScope> scope_here(const std::string& cluster, std::uint32_t outer_job) {
-  InstanceScope place;
-  place.cluster = cluster;
-  place.machine_id = first_line("/etc/machine-id");  // empty in some containers: boot and namespace tell them apart
-  place.boot_id = boot_id();
-  place.outer_job = outer_job;
+  InstanceScope scope;
+  scope.cluster = cluster;
+  scope.machine_id = first_line("/etc/machine-id");  // empty in some containers: boot and namespace tell them apart
+  scope.boot_id = boot_id();
+  scope.outer_job = outer_job;
   struct stat facts{};
-  if (::stat("/proc/self/ns/net", &facts) != 0 || place.boot_id.empty())
+  if (::stat("/proc/self/ns/net", &facts) != 0 || scope.boot_id.empty())
     return failure(ErrorCode::kInternal, "pounced cannot tell where it runs: /proc is not readable");
-  place.network_namespace = facts.st_ino;
-  return place;
+  scope.network_namespace = facts.st_ino;
+  return scope;
 }
 
-InstanceId instance_id(const InstanceScope& place) {
+InstanceId instance_id(const InstanceScope& scope) {
   std::vector<std::string> parts = {"pounce instance 1",
-                                    place.cluster,
-                                    place.machine_id,
-                                    place.boot_id,
-                                    std::to_string(place.network_namespace),
-                                    std::to_string(place.outer_job)};
-  if (!place.state_folder.empty()) parts.push_back(place.state_folder);
+                                    scope.cluster,
+                                    scope.machine_id,
+                                    scope.boot_id,
+                                    std::to_string(scope.network_namespace),
+                                    std::to_string(scope.outer_job)};
+  if (!scope.state_folder.empty()) parts.push_back(scope.state_folder);
   const auto digest = identity::digest_of(parts);
   std::array<std::uint8_t, InstanceId::kBytes> bytes;
   std::copy_n(digest.begin(), bytes.size(), bytes.begin());
@@ -75,10 +75,10 @@ bool is_previous_instance(const InstanceScope& older, const InstanceScope& now) 
 
 using nlohmann::json;
 
-Result<void> write_scope(const Folders& folders, const InstanceScope& place) {
-  const json object = {{"cluster", place.cluster},     {"machine_id", place.machine_id},
-                       {"boot_id", place.boot_id},     {"network_namespace", place.network_namespace},
-                       {"outer_job", place.outer_job}, {"state_folder", place.state_folder}};
+Result<void> write_scope(const Folders& folders, const InstanceScope& scope) {
+  const json object = {{"cluster", scope.cluster},     {"machine_id", scope.machine_id},
+                       {"boot_id", scope.boot_id},     {"network_namespace", scope.network_namespace},
+                       {"outer_job", scope.outer_job}, {"state_folder", scope.state_folder}};
   return replace_file(folders.place(), object.dump() + "\n");
 }
 
@@ -116,15 +116,15 @@ std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, 
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(ours.state).parent_path(), trouble)) {
     const Folders folders{entry.path(), ours.runtime};
-    const auto place = read_scope(folders.place());
-    if (!place || !is_previous_instance(*place, now)) continue;
+    const auto scope = read_scope(folders.place());
+    if (!scope || !is_previous_instance(*scope, now)) continue;
     const JournalContent journal = read_journal(folders.journal());
     if (open_records(journal.records).empty()) continue;
     const auto open = still_open(journal.records, own);
     spdlog::info("previous instance {} of an earlier boot: {} open records", entry.path().filename().string(),
                  open.size());
     if (!open.empty())
-      found.push_back({instance_id(*place), folders, open});
+      found.push_back({instance_id(*scope), folders, open});
     else if (journal.damaged_bytes == 0)
       close_journal(folders);
   }
@@ -180,7 +180,7 @@ bool has_open_leases(const Folders& folders) {
 FolderFacts facts_of(const fs::path& folder, fs::file_time_type now) {
   const Folders folders{folder, {}};
   FolderFacts facts;
-  facts.place = read_scope(folders.place());
+  facts.scope = read_scope(folders.place());
   const auto owner = StartLock::holder(folders.lock());
   facts.runs = owner ? runs(*owner) : false;
   facts.open_leases = has_open_leases(folders);
@@ -202,10 +202,10 @@ bool keep_usage(const Folders& gone, const Folders& ours) {
 }  // namespace
 
 FolderState state_of(const FolderFacts& facts, const InstanceScope& here) {
-  if (!facts.place || facts.place->cluster != here.cluster || facts.place->state_folder != here.state_folder)
+  if (!facts.scope || facts.scope->cluster != here.cluster || facts.scope->state_folder != here.state_folder)
     return FolderState::kUnknown;
-  const bool same_boot = facts.place->boot_id == here.boot_id;
-  const bool same_machine = !here.machine_id.empty() && facts.place->machine_id == here.machine_id;
+  const bool same_boot = facts.scope->boot_id == here.boot_id;
+  const bool same_machine = !here.machine_id.empty() && facts.scope->machine_id == here.machine_id;
   if (!same_boot && !same_machine) return facts.quiet < kQuiet ? FolderState::kMayRun : FolderState::kElsewhere;
   if (facts.runs != false) return FolderState::kMayRun;
   if (facts.open_leases) return FolderState::kOpenLeases;

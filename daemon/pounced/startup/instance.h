@@ -28,7 +28,7 @@ struct InstanceScope {
 };
 
 Result<InstanceScope> scope_here(const std::string& cluster, std::uint32_t outer_job);
-InstanceId instance_id(const InstanceScope& place);
+InstanceId instance_id(const InstanceScope& scope);
 
 // Whether `older` is the same place before the machine's last boot: its leases are ours to look after now.
 bool is_previous_instance(const InstanceScope& older, const InstanceScope& now);
@@ -45,7 +45,7 @@ struct PreviousInstance {
   std::vector<lease::JournalRecord> open;
 };
 
-Result<void> write_scope(const Folders& folders, const InstanceScope& place);
+Result<void> write_scope(const Folders& folders, const InstanceScope& scope);
 std::optional<InstanceScope> read_scope(const std::string& path);
 
 // Returns the previous instances with leases that `own`, our journal, does not know to have ended. If all leases of
@@ -58,7 +58,7 @@ std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, 
 // more, its leases have ended, and nothing was written in it for a day, so that its logs can still be read. What its
 // leases used is kept. Thread: loop.
 struct FolderFacts {
-  std::optional<InstanceScope> place;  // nullopt: not a state folder that this version can read
+  std::optional<InstanceScope> scope;  // nullopt: not a state folder that this version can read
   std::optional<bool> runs;            // whether its daemon runs; nullopt: unknown from here
   bool open_leases = false;            // also true if a part of its journal cannot be read
   std::chrono::seconds quiet{};        // since anything in it was written

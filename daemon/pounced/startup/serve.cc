@@ -173,7 +173,7 @@ Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report
   report.ready();
   look_after_files(loop, setup, lock, **daemon);
   show_life(loop, setup, lock);
-  tidy(loop, std::make_shared<GoneFolders>(setup.folders, setup.place));
+  tidy(loop, std::make_shared<GoneFolders>(setup.folders, setup.scope));
   const auto keep = [&daemon] {
     return std::chrono::duration_cast<std::chrono::seconds>((*daemon)->times().parked_keep);
   };

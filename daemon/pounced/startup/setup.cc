@@ -137,9 +137,9 @@ void fill_in(Config& config) {
 
 void settle_in(const std::string& base, Setup& setup) {
   setup.config.state_folder = base;
-  setup.place.state_folder = base == usual_state_folder() ? "" : base;
-  setup.instance = instance_id(setup.place);
-  setup.folders = name_folders(base, setup.place.cluster, setup.instance);
+  setup.scope.state_folder = base == usual_state_folder() ? "" : base;
+  setup.instance = instance_id(setup.scope);
+  setup.folders = name_folders(base, setup.scope.cluster, setup.instance);
 }
 
 // Chooses where nothing is configured. `chosen` is what `ensure` found, so that the daemon it starts uses the same
@@ -182,9 +182,9 @@ Result<Setup> set_up(const CommandLine& command, const SlurmPlaces& places) {
   const auto cluster = name_cluster(setup);
   if (!cluster) return failure(cluster.error());
   if (!plain_name(*cluster)) return failure(ErrorCode::kSlurmConfig, "the cluster's name is not usable: " + *cluster);
-  auto place = scope_here(*cluster, command.outer_job.value_or(outer_job_from_environment()));
-  if (!place) return failure(place.error());
-  setup.place = std::move(*place);
+  auto scope = scope_here(*cluster, command.outer_job.value_or(outer_job_from_environment()));
+  if (!scope) return failure(scope.error());
+  setup.scope = std::move(*scope);
   if (setup.config.state_folder.empty())
     choose_state_folder(command.state_folder, setup);
   else

@@ -59,7 +59,7 @@ struct Setup {
   std::string notice;  // for the user; empty: nothing to say
   SlurmSource slurm;
   std::string slurm_user;
-  InstanceScope place;
+  InstanceScope scope;
   InstanceId instance;
   Folders folders;
   std::optional<protocol::EndpointFile> live;  // of the pounced whose folder was chosen because it lives there

@@ -43,13 +43,15 @@ class Setting(NamedTuple):
     def changed(self) -> Any:
         """The value; of options only those that are not as usual. None: there is none."""
         value = self.read(self.module)
-        if self.usual is None or value is None:
-            return value
-        usual = self.usual(self.module)
-        return {name: one for name, one in value.items() if name not in usual or not is_equal(one, usual[name])} or None
+        return value if self.usual is None or value is None else differing(value, self.usual(self.module)) or None
 
 
-def is_equal(one: Any, other: Any) -> bool:
+def differing(options: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are new or have another value."""
+    return {name: value for name, value in options.items() if name not in before or not _is_equal(value, before[name])}
+
+
+def _is_equal(one: Any, other: Any) -> bool:
     try:
         return bool(one == other)
     except Exception:  # an array, for example
@@ -256,3 +258,9 @@ SETTINGS: dict[str, Setting] = {
     "IPython": Setting("IPython", _ipython, _set_ipython,
                        lambda _: {"xmode": "Context", "precision": "", "aliases": []}),
 }
+
+
+def left_out() -> list[str]:
+    """Settings of this process that another one will not have."""
+    named = (setting.left_out(setting.module) for setting in SETTINGS.values() if setting.module is not None)
+    return [name for names in named for name in names]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._common.cell_protocol import SettingsChange
-from .._common.settings import GENERATORS, SETTINGS, is_equal
+from .._common.settings import GENERATORS, SETTINGS, differing, left_out
 from .stop import say
 
 _Options = dict[str, Any]
@@ -45,13 +45,13 @@ class NotebookSettings:
     def _look(self) -> None:
         following = self._number + 1
         for row, now, before in self._rows():
-            for option, value in now.items():
-                if option in before and is_equal(value, before[option]):
-                    continue
+            for option, value in differing(now, before).items():
                 if self._note(row, option, value, following):
                     self._number = following
             self._seen[row] = {option: copy.deepcopy(value) if isinstance(value, _CONTAINERS) else value
                                for option, value in now.items()}
+        for name in left_out():
+            self._has_problem(name, "a cell with --setup makes it on each worker")
 
     def _rows(self) -> Iterator[tuple[str, _Options, _Options]]:
         """Each row with its options, and as they were when it was last looked at, or in a fresh process."""
@@ -69,8 +69,6 @@ class NotebookSettings:
             if setting.usual is None:
                 value = {} if value is None else {"": value}
             yield row, value or {}, self._seen.get(row, dict(usual))
-            for name in setting.left_out(setting.module):
-                self._has_problem(name, "a cell with --setup makes it on each worker")
 
     def _note(self, row: str, option: str, value: Any, number: int) -> bool:
         name = f"{row} {option}".strip()

@@ -71,7 +71,7 @@ struct Core {
   std::optional<TimePoint> unused_since;  // no lease and no session
   bool end_ordered = false;               // the daemon was told to end
   std::string breach;                     // the first transition against the table: a bug
-  const Cell* answer = nullptr;           // the table's, to the news at hand of `answer_for`
+  const Cell* answer = nullptr;           // the table's, to the trigger at hand of `answer_for`
   LeaseId answer_for;
 
   // The event at hand. A rule that changes what another rule may look at says so; then all rules look once more.
@@ -119,7 +119,7 @@ void settle(Core& core);  // every deadline once
 
 // ---- from one state to another (transition_table.cc) --------------------------------------------------------------
 
-// The table decides whether a lease hears news. false: it is ignored.
+// The table decides whether a lease hears a trigger. false: it is ignored.
 bool accept(Core& core, Lease& lease, Trigger trigger);
 // The only way from one state to another; its owner is told.
 void enter(Core& core, Lease& lease, LeaseState state, const Cause& why);

@@ -1,5 +1,5 @@
-// What the lease core remembers: the states of a lease and the news that it can hear, a lease with its workers and its
-// history, a session with its requests. Plain data, because every rule decides about it. Thread: loop.
+// What the lease core remembers: the states of a lease and the triggers that it can hear, a lease with its workers and
+// its history, a session with its requests. Plain data, because every rule decides about it. Thread: loop.
 #pragma once
 
 #include <algorithm>
@@ -87,8 +87,8 @@ inline constexpr int kTriggers = 22;
 
 std::string_view word(Trigger trigger);
 
-// The table's answer to one (state, news): the states that may follow, or why the news is ignored. The rules look here
-// before they act, and the tests hold every transition to it; docs/states.md prints the table.
+// The table's answer to one (state, trigger): the states that may follow, or why the trigger is ignored. The rules look
+// here before they act, and the tests hold every transition to it; docs/states.md prints the table.
 struct Cell {
   std::uint16_t next = 0;      // bit per LeaseState that may follow; 0: ignored
   std::string_view ignored{};  // why
@@ -233,6 +233,8 @@ struct Lease {
   // A job id alone may be another job's by now: nothing is cancelled before its submit time is known (a reconciliation
   // tells it).
   bool identified() const { return job && job->submit_time_s != 0; }
+  // If its job is cancelled, its node may not have been able to start it.
+  bool unheard() const { return job && workers.empty() && !cancelled_by_us; }
   // Nothing runs on it, nor can: its job waits, or each of its workers has said so. An adopted lease, or one of the
   // journal, may still run tasks of a kernel that is gone.
   bool free() const {

@@ -1,4 +1,4 @@
-// The lease table: a row per kind of news, a column per state. Then what holds by it: the only way of a lease from one
+// The lease table: a row per trigger, a column per state. Then what holds by it: the only way of a lease from one
 // state to another, and the invariants that hold after each event (docs/states.md).
 #include <initializer_list>
 #include <optional>

@@ -263,13 +263,13 @@ void ObjectService::follow_devices() {
 // If there is no memory for the result, the client sends it as any other object: the function's return value is gone
 // by then.
 void ObjectService::follow_kept_results() {
-  auto news = kept_results_.step(store_.pool());
-  ClientSeat* const seat = news ? clients_.seat(news->session) : nullptr;
+  auto event = kept_results_.step(store_.pool());
+  ClientSeat* const seat = event ? clients_.seat(event->session) : nullptr;
   if (seat == nullptr) return;
-  if (news->made)
-    receipt(store_.announce(news->session, std::move(*news->made)), news->session, news->object, *seat);
+  if (event->made)
+    receipt(store_.announce(event->session, std::move(*event->made)), event->session, event->object, *seat);
   else
-    seat->outbox.post(protocol::NotFetched{news->object});
+    seat->outbox.post(protocol::NotFetched{event->object});
 }
 
 }  // namespace pounce::worker

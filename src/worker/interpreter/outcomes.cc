@@ -80,9 +80,9 @@ std::optional<KeptResults::Event> KeptResults::step(memory::BlockPool& blocks) {
   }
   const bool fits = one.packing && one.packing->step();
   if (fits && !one.packing->whole()) return std::nullopt;
-  Event news{one.session, one.object, fits ? std::optional(offer_of(one)) : std::nullopt};
+  Event event{one.session, one.object, fits ? std::optional(offer_of(one)) : std::nullopt};
   waiting_.pop_front();
-  return news;
+  return event;
 }
 
 ObjectOffer KeptResults::offer_of(const Waiting& one) {

@@ -74,7 +74,7 @@ class Supervisor {
   void announce_if_leased();
   void note_task();
   void tell_gpus();
-  void end_unfit(const Error& why);
+  void end_unfit(const Error& why, const std::string& failed_gpu = {});
 
   // The daemon (supervisor.cc).
   void on_connected();

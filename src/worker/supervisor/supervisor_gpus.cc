@@ -31,8 +31,7 @@ void Supervisor::watch_gpus() {
 void Supervisor::on_gpu_news() {
   tell_gpus();  // a failed GPU is reported before the death: pounced asks for the next lease elsewhere
   if (const auto failures = gpu_meter_.failures(); !failures.empty()) {
-    failed_gpu_ = failures.front().name;
-    return end_unfit(failures.front().error);
+    return end_unfit(failures.front().error, failures.front().name);
   }
   if (const auto answer = gpu_meter_.uuids(); answer && unannounced_) {
     if (const auto same = same_gpus(*answer, unannounced_->listed); !same) return end_unfit(same.error());
@@ -80,10 +79,11 @@ void Supervisor::tell_gpus() {
 }
 
 // Ends the worker: no interpreter can use these GPUs.
-void Supervisor::end_unfit(const Error& why) {
+void Supervisor::end_unfit(const Error& why, const std::string& failed_gpu) {
   if (ending_ || unfit_) return;
   spdlog::error("lease={} {}", options_.lease.hex(), why.text);
   unfit_ = why;
+  failed_gpu_ = failed_gpu;
   unfit_->context["node"] = facts_.node;
   unannounced_.reset();
   if (!interpreter_) {

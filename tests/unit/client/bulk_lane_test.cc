@@ -1,6 +1,4 @@
 // The client's end of the bulk lane: what goes over it, what waits for it, and what becomes of it when it is lost.
-#include "bulk/acceptor.h"
-#include "bulk/lane.h"
 #include "unit/client/world.h"
 
 namespace pounce::client {
@@ -8,17 +6,12 @@ namespace {
 
 constexpr std::size_t kLarge = 9 * 1024 * 1024 + 7;
 
-class LaneTest : public EngineTest {
+class LaneTest : public LanesTest {
  protected:
   void SetUp() override {
-    if (!bulk::Lane::available()) GTEST_SKIP() << "this build has no OpenSSL: data takes ZeroMQ";
-    EngineTest::SetUp();
-    open_session();
-    acceptor = std::move(*bulk::Acceptor::bind("tcp://127.0.0.1:*"));
+    LanesTest::SetUp();
+    if (IsSkipped()) return;
     worker = &*workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
-  }
-  void TearDown() override {
-    if (bulk::Lane::available()) EngineTest::TearDown();
   }
 
   void attach() {
@@ -78,7 +71,6 @@ class LaneTest : public EngineTest {
     lane->offer(task.hex(), {{std::as_bytes(std::span(*text)), text}});
   }
 
-  std::unique_ptr<bulk::Acceptor> acceptor;
   Peer* worker = nullptr;
   std::optional<bulk::Lane> lane;
   std::vector<std::string> come;

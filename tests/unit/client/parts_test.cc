@@ -234,32 +234,32 @@ TEST(LeaseCacheTest, AJobStartedWhenItWasFirstSaidToRun) {
 }
 
 TEST(EventQueueTest, TheNotifierIsWokenOnlyForWhatNobodyDrained) {
-  EventQueue news;
-  news.enter();
-  news.push(Told{"one"});
-  EXPECT_EQ(news.drain().size(), 1u);
-  news.leave();
-  news.push(Told{"two"});
-  EXPECT_TRUE(news.wait()) << "readable: nobody was on the way";
-  EXPECT_EQ(news.drain().size(), 1u);
-  news.close();
-  EXPECT_FALSE(news.wait());
+  EventQueue events;
+  events.enter();
+  events.push(Told{"one"});
+  EXPECT_EQ(events.drain().size(), 1u);
+  events.leave();
+  events.push(Told{"two"});
+  EXPECT_TRUE(events.wait()) << "readable: nobody was on the way";
+  EXPECT_EQ(events.drain().size(), 1u);
+  events.close();
+  EXPECT_FALSE(events.wait());
 }
 
 TEST(EventQueueTest, OutputThatNobodyReadsIsDroppedAndSaysSo) {
-  EventQueue news;
+  EventQueue events;
   const std::string mebibyte(1024 * 1024, 'x');
-  for (int i = 0; i < 200; ++i) news.push(Printed{TaskId{}, false, mebibyte});
-  const auto kept = news.drain();
+  for (int i = 0; i < 200; ++i) events.push(Printed{TaskId{}, false, mebibyte});
+  const auto kept = events.drain();
   EXPECT_LT(kept.size(), 70u);
   EXPECT_NE(std::get<Printed>(kept.back()).text.find("dropped"), std::string::npos);
 }
 
 TEST(EventQueueTest, BuffersOfMessagesThatNobodyReadsCountToo) {
-  EventQueue news;
+  EventQueue events;
   const std::string mebibyte(1024 * 1024, 'x');
-  for (int i = 0; i < 200; ++i) news.push(Printed{TaskId{}, false, "{}", true, {mebibyte}});
-  const auto kept = news.drain();
+  for (int i = 0; i < 200; ++i) events.push(Printed{TaskId{}, false, "{}", true, {mebibyte}});
+  const auto kept = events.drain();
   EXPECT_LT(kept.size(), 70u);
   EXPECT_FALSE(std::get<Printed>(kept.back()).message) << "the notice is text";
 }

@@ -2,8 +2,6 @@
 // times.
 #include <bit>
 
-#include "bulk/acceptor.h"
-#include "bulk/lane.h"
 #include "unit/client/world.h"
 
 namespace pounce::client {
@@ -11,19 +9,14 @@ namespace {
 
 constexpr std::size_t kLarge = 4 * 1024 * 1024 + 1;
 
-class PeerTransfersTest : public EngineTest {
+class PeerTransfersTest : public LanesTest {
  protected:
   void SetUp() override {
-    if (!bulk::Lane::available()) GTEST_SKIP() << "this build has no OpenSSL: data takes ZeroMQ";
-    EngineTest::SetUp();
-    open_session();
-    acceptor = std::move(*bulk::Acceptor::bind("tcp://127.0.0.1:*"));
+    LanesTest::SetUp();
+    if (IsSkipped()) return;
     Object made{own_buffer("pickle"), {own_buffer(std::string(kLarge, 'b'))}};
     object = digest_object(made.pickle, made.buffers);
     engine->hold_object(object, std::move(made), false);
-  }
-  void TearDown() override {
-    if (bulk::Lane::available()) EngineTest::TearDown();
   }
 
   // So many workers, each with a task that needs the object.
@@ -78,7 +71,6 @@ class PeerTransfersTest : public EngineTest {
     return sends;
   }
 
-  std::unique_ptr<bulk::Acceptor> acceptor;
   std::deque<bulk::Lane> lanes;
   ObjectId object;
   std::vector<TaskId> tasks;

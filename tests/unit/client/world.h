@@ -12,10 +12,13 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/random_id.h"
+#include "bulk/acceptor.h"
+#include "bulk/lane.h"
 #include "client/engine.h"
 #include "identity/content_digest.h"
 #include "identity/proof.h"
@@ -142,7 +145,7 @@ class EngineTest : public testing::Test {
     setup.attach.python = "3.11", setup.attach.pounce = kVersion;
     KeyPair keys = identity::make_key_pair();
     key = keys.public_key;
-    engine.emplace(context, std::move(keys), std::move(setup), news);
+    engine.emplace(context, std::move(keys), std::move(setup), events);
   }
   void TearDown() override {
     engine.reset();
@@ -231,7 +234,7 @@ class EngineTest : public testing::Test {
     if (handshake) handshake->pump();
     if (control) control->pump();
     for (auto& worker : workers) worker->pump();
-    for (Event& item : news.drain()) told.push_back(std::move(item));
+    for (Event& item : events.drain()) told.push_back(std::move(item));
   }
   void settle(const std::function<bool()>& condition, int asked_in_line = __builtin_LINE()) {
     const TimePoint deadline = Clock::now() + 20s;
@@ -266,7 +269,7 @@ class EngineTest : public testing::Test {
   std::optional<Peer> handshake, control;
   std::vector<std::unique_ptr<Peer>> workers;
   UniqueFd no_wake{::eventfd(0, EFD_CLOEXEC)};
-  EventQueue news;
+  EventQueue events;
   std::optional<Engine> engine;
   std::vector<Event> told;
 };
@@ -274,5 +277,21 @@ class EngineTest : public testing::Test {
 inline std::string text_of(const Memory& memory) {
   return {reinterpret_cast<const char*>(memory.bytes.data()), memory.bytes.size()};
 }
+
+// With an acceptor of bulk lanes, which the workers share.
+class LanesTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    if (!bulk::Lane::available()) GTEST_SKIP() << "this build has no OpenSSL: data takes ZeroMQ";
+    EngineTest::SetUp();
+    open_session();
+    acceptor = std::move(*bulk::Acceptor::bind("tcp://127.0.0.1:*"));
+  }
+  void TearDown() override {
+    if (bulk::Lane::available()) EngineTest::TearDown();
+  }
+
+  std::unique_ptr<bulk::Acceptor> acceptor;
+};
 
 }  // namespace pounce::client

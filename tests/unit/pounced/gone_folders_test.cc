@@ -27,20 +27,20 @@ class GoneFoldersTest : public testing::Test {
   }
 
   // The folder that a daemon at that place would have.
-  Folders make(const InstanceScope& place) const {
-    const std::string name = instance_id(place).hex();
+  Folders make(const InstanceScope& scope) const {
+    const std::string name = instance_id(scope).hex();
     const Folders folders{scratch.path() + "/" + name, scratch.path() + "/run/" + name};
     fs::create_directories(folders.leases());
     fs::create_directories(folders.runtime);
-    EXPECT_TRUE(write_scope(folders, place));
+    EXPECT_TRUE(write_scope(folders, scope));
     return folders;
   }
 
   // That of a notebook job on this machine, whose daemon has died.
   Folders of_a_job(std::uint32_t job) const {
-    InstanceScope place = here;
-    place.outer_job = job;
-    const Folders folders = make(place);
+    InstanceScope scope = here;
+    scope.outer_job = job;
+    const Folders folders = make(scope);
     EXPECT_TRUE(StartLock::take(folders.lock(), dead));
     std::ofstream(folders.log()) << "ended\n";
     return folders;
@@ -127,9 +127,9 @@ TEST_F(GoneFoldersTest, OneWhoseLastLeaseHasEndedGoes) {
 }
 
 TEST_F(GoneFoldersTest, OneWhoseDaemonRunsStays) {
-  InstanceScope place = here;
-  place.outer_job = 4711;
-  const Folders other = make(place);
+  InstanceScope scope = here;
+  scope.outer_job = 4711;
+  const Folders other = make(scope);
   ASSERT_TRUE(StartLock::take(other.lock(), this_process()));
   let_it_be_quiet(other);
 
@@ -139,9 +139,9 @@ TEST_F(GoneFoldersTest, OneWhoseDaemonRunsStays) {
 }
 
 TEST_F(GoneFoldersTest, OneOfAnotherContainerStaysWhereItsProcessesCannotBeSeen) {
-  InstanceScope place = here;
-  place.network_namespace = 2;
-  const Folders other = make(place);
+  InstanceScope scope = here;
+  scope.network_namespace = 2;
+  const Folders other = make(scope);
   LockOwner unseen = this_process();
   ++unseen.pid_namespace;
   ASSERT_TRUE(StartLock::take(other.lock(), unseen));
@@ -153,16 +153,16 @@ TEST_F(GoneFoldersTest, OneOfAnotherContainerStaysWhereItsProcessesCannotBeSeen)
 }
 
 TEST_F(GoneFoldersTest, OneOfAnotherMachineOnTheSameHomeStaysAndIsCounted) {
-  InstanceScope place = here;
-  place.machine_id = "another machine", place.boot_id = "its boot";
-  const Folders other = make(place);
+  InstanceScope scope = here;
+  scope.machine_id = "another machine", scope.boot_id = "its boot";
+  const Folders other = make(scope);
   ASSERT_TRUE(StartLock::take(other.lock(), dead));
-  EXPECT_EQ(look_at_others(ours, here).at(instance_id(place).hex()), FolderState::kMayRun);
+  EXPECT_EQ(look_at_others(ours, here).at(instance_id(scope).hex()), FolderState::kMayRun);
   let_it_be_quiet(other);
 
   tidy();
 
-  EXPECT_EQ(look_at_others(ours, here).at(instance_id(place).hex()), FolderState::kElsewhere);
+  EXPECT_EQ(look_at_others(ours, here).at(instance_id(scope).hex()), FolderState::kElsewhere);
 }
 
 TEST_F(GoneFoldersTest, LogsCanBeReadForADay) {
@@ -209,9 +209,9 @@ TEST_F(GoneFoldersTest, ADaemonThatLivesIsNeverQuiet) {
 class EarlierBootTest : public GoneFoldersTest {
  protected:
   EarlierBootTest() {
-    InstanceScope place = here;
-    place.boot_id = "an earlier boot";
-    earlier = make(place);
+    InstanceScope scope = here;
+    scope.boot_id = "an earlier boot";
+    earlier = make(scope);
     EXPECT_TRUE(StartLock::take(earlier.lock(), dead));
     EXPECT_TRUE(Journal::open(earlier.journal(), {record(JournalRecord::Kind::kIntent, 1)}));
   }

@@ -12,39 +12,39 @@
 namespace pounce::daemon {
 namespace {
 
-const InstanceScope kPlace{"pounce", "machine", "boot", 4026531840, 0, ""};
+const InstanceScope kScope{"pounce", "machine", "boot", 4026531840, 0, ""};
 
-TEST(InstanceTest, IsTheSameForTheSamePlace) { EXPECT_EQ(instance_id(kPlace), instance_id(InstanceScope(kPlace))); }
+TEST(InstanceTest, IsTheSameForTheSamePlace) { EXPECT_EQ(instance_id(kScope), instance_id(InstanceScope(kScope))); }
 
 // Pinned: a daemon of tomorrow must find the jobs of today's.
-TEST(InstanceTest, KeepsItsIdAcrossVersions) { EXPECT_EQ(instance_id(kPlace).hex(), "44a272997b76"); }
+TEST(InstanceTest, KeepsItsIdAcrossVersions) { EXPECT_EQ(instance_id(kScope).hex(), "44a272997b76"); }
 
 TEST(InstanceTest, DiffersInEachPartOfThePlace) {
-  InstanceScope other[6] = {kPlace, kPlace, kPlace, kPlace, kPlace, kPlace};
+  InstanceScope other[6] = {kScope, kScope, kScope, kScope, kScope, kScope};
   other[0].cluster = "else";
   other[1].machine_id = "else";
   other[2].boot_id = "else";
   other[3].network_namespace = 1;
   other[4].outer_job = 1;
   other[5].state_folder = "/else";
-  for (const InstanceScope& place : other) EXPECT_NE(instance_id(place), instance_id(kPlace));
+  for (const InstanceScope& scope : other) EXPECT_NE(instance_id(scope), instance_id(kScope));
 }
 
 TEST(InstanceTest, IsNotFooledByTextMovedFromOnePartToTheNext) {
-  InstanceScope one = kPlace, two = kPlace;
+  InstanceScope one = kScope, two = kScope;
   one.cluster = "ab", one.machine_id = "c";
   two.cluster = "a", two.machine_id = "bc";
   EXPECT_NE(instance_id(one), instance_id(two));
 }
 
 TEST(InstanceTest, HasAPreviousInstanceOfAnEarlierBootOnly) {
-  InstanceScope earlier = kPlace, elsewhere = kPlace;
+  InstanceScope earlier = kScope, elsewhere = kScope;
   earlier.boot_id = "older";
   elsewhere.boot_id = "older";
   elsewhere.outer_job = 5;
-  EXPECT_TRUE(is_previous_instance(earlier, kPlace));
-  EXPECT_FALSE(is_previous_instance(kPlace, kPlace));
-  EXPECT_FALSE(is_previous_instance(elsewhere, kPlace));
+  EXPECT_TRUE(is_previous_instance(earlier, kScope));
+  EXPECT_FALSE(is_previous_instance(kScope, kScope));
+  EXPECT_FALSE(is_previous_instance(elsewhere, kScope));
 }
 
 TEST(FolderTest, IsThisUsersAlone) {
@@ -102,21 +102,21 @@ TEST(FolderTest, IsRefusedBelowAFolderThatOthersMayWriteOrOwn) {
 class PreviousInstanceTest : public testing::Test {
  protected:
   // The folder of a daemon that ran at `place` and left these lines in its journal.
-  void leave(const InstanceScope& place, const std::vector<lease::JournalRecord>& records) {
-    const Folders folders{scratch.file(instance_id(place).hex()), ""};
+  void leave(const InstanceScope& scope, const std::vector<lease::JournalRecord>& records) {
+    const Folders folders{scratch.file(instance_id(scope).hex()), ""};
     ASSERT_TRUE(make_private_folder(folders.state));
-    ASSERT_TRUE(write_scope(folders, place));
+    ASSERT_TRUE(write_scope(folders, scope));
     ASSERT_TRUE(Journal::open(folders.journal(), records));
   }
   std::vector<PreviousInstance> found() const {
-    return take_over_previous_instances({scratch.file(instance_id(kPlace).hex()), ""}, kPlace, {});
+    return take_over_previous_instances({scratch.file(instance_id(kScope).hex()), ""}, kScope, {});
   }
 
   ScratchFolder scratch;
   InstanceScope before = [] {
-    InstanceScope place = kPlace;
-    place.boot_id = "older";
-    return place;
+    InstanceScope scope = kScope;
+    scope.boot_id = "older";
+    return scope;
   }();
   lease::JournalRecord intent = [] {
     lease::JournalRecord record;
@@ -134,10 +134,10 @@ TEST_F(PreviousInstanceTest, IsTakenOverWithItsOpenLeases) {
 }
 
 TEST_F(PreviousInstanceTest, IsNeverAnInstanceOfThisBoot) {
-  InstanceScope neighbour = kPlace;
+  InstanceScope neighbour = kScope;
   neighbour.network_namespace = 7;
   leave(neighbour, {intent});
-  leave(kPlace, {intent});
+  leave(kScope, {intent});
   EXPECT_TRUE(found().empty());
   EXPECT_TRUE(std::filesystem::exists(scratch.file(instance_id(neighbour).hex())));
 }

@@ -34,7 +34,7 @@ class ServiceTest : public testing::Test {
  protected:
   ServiceTest() {
     setup_.config.policy = scratch_.write("policy.json", "{}");
-    setup_.place = {"test", "machine", "boot", 1, 0, ""};
+    setup_.scope = {"test", "machine", "boot", 1, 0, ""};
     setup_.instance = *InstanceId::from_hex("0123456789ab");
     setup_.folders = {scratch_.file("test/0123456789ab"), scratch_.file("run")};
     EXPECT_TRUE(make_folders(setup_.folders));

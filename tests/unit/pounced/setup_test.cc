@@ -53,7 +53,7 @@ TEST_F(SetupTest, SaysNothingWhenThisMachineWasAskedFor) {
   const auto setup = set_up({"", "local", "", {}}, places());
   ASSERT_TRUE(setup);
   EXPECT_EQ(setup->notice, "");
-  EXPECT_EQ(setup->place.cluster, "local");
+  EXPECT_EQ(setup->scope.cluster, "local");
 }
 
 TEST_F(SetupTest, LetsTheCommandLineOverruleTheConfiguration) {

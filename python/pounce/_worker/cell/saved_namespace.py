@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
+from ..._common import settings
 from ..._common.cell_protocol import NamespaceReport, NamespaceRequest, SettingsChange
 from ..._common.names_shown import is_persons
 from .. import interpreter
@@ -322,7 +323,7 @@ class SavedNamespace:
             return False
         self._behind, self._ran_s, self._due_s = False, 0.0, 0.0
         self._notes.saved(report.unparkable, self._remade)
-        self._notes.settings_left_out(process_state.left_out())
+        self._notes.settings_left_out(settings.left_out())
         self.unshared.tell_saved(self._folder, "unsaved" if report.unparkable.keys() - self._remade else "saved")
         return True
 

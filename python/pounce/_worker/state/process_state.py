@@ -54,12 +54,6 @@ def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
     return pickle.dumps(parts, 5)
 
 
-def left_out() -> list[str]:
-    """Settings that another process will not have."""
-    named = (setting.left_out(setting.module) for setting in SETTINGS.values() if setting.module is not None)
-    return [name for names in named for name in names]
-
-
 def seeds() -> bytes:
     """The seeds of the libraries that are imported here."""
     return pickle.dumps(_pickled(SEEDS), 5)
@@ -75,8 +69,9 @@ class Waiting:
 
     def __init__(self, data: bytes = b""):
         self.parts: dict[str, bytes] = pickle.loads(data) if data else {}
-        # The kernel whose changes were followed, and the number of the last one.
-        self.followed: tuple[str, int] = pickle.loads(self.parts.pop(_FOLLOWED, pickle.dumps(("", 0))))
+        self.followed = ("", 0)  # the kernel whose changes were followed, and the number of the last one
+        if _FOLLOWED in self.parts:
+            self.followed = pickle.loads(self.parts.pop(_FOLLOWED))
 
     def lacks(self, change: SettingsChange) -> bool:
         """Whether changes are left out that the namespace has not had."""
