@@ -8,7 +8,10 @@
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/process.h"
 #include "base/unique_fd.h"
@@ -81,7 +84,7 @@ void await_record(JobView& view) {
 
 struct Reading {
   void (*read)(const slurmdb_job_rec_t& record, JobView& view);
-  void (*missing)(JobView& view) = [](JobView&) {};  // slurmdbd answers, and has no record of the job's end
+  void (*missing)(JobView& view) = [](JobView&) {};  // slurmdbd has no record of the job's end, or no answer in time
   int looks = 1;
 };
 
@@ -146,21 +149,28 @@ std::string read_all(int from) {
   }
 }
 
-// Returns the views unchanged if there is no answer. Queries in a child, since slurmdbd's connection has no timeout
-// and libslurm calls exit() on its fatal errors.
-std::vector<JobView> looked_up(const std::vector<JobView>& views, const Reading& reading) {
-  auto pipe = views.empty() ? std::nullopt : make_pipe();
-  if (!pipe) return views;
+// nullopt: there is no answer. Queries in a child, since slurmdbd's connection has no timeout and libslurm calls exit()
+// on its fatal errors.
+std::optional<std::vector<JobView>> answer_for(const std::vector<JobView>& views, const Reading& reading) {
+  auto pipe = make_pipe();
+  if (!pipe) return std::nullopt;
   const auto child =
       start_function(Standing::kOurs, SIGKILL, [&] { return ask_and_write(views, reading, pipe->writer.get()); });
   pipe->writer.reset();
-  if (!child) return views;
+  if (!child) return std::nullopt;
   const std::string record = read_all(pipe->reader.get());
   wait_for(*child);
   auto answer = decode_answer(record, Poll{});
-  if (!answer || !answer->value) return views;
+  if (!answer || !answer->value) return std::nullopt;
   auto known = std::any_cast<std::vector<JobView>>(*std::move(answer->value));
-  return known.size() == views.size() ? known : views;
+  return known.size() == views.size() ? std::optional(std::move(known)) : std::nullopt;
+}
+
+std::vector<JobView> looked_up(std::vector<JobView> views, const Reading& reading) {
+  if (views.empty()) return views;
+  if (auto answer = answer_for(views, reading)) return *std::move(answer);
+  std::ranges::for_each(views, reading.missing);
+  return views;
 }
 
 }  // namespace

@@ -230,10 +230,12 @@ Result<std::vector<JobView>> answer(const Poll& question) {
 }
 
 Result<std::vector<JobView>> answer(const Reconcile& question) {
-  return load_user([&](const slurm_job_info_t& job) {
+  auto views = load_user([&](const slurm_job_info_t& job) {
     const auto tag = job::parse_job_tag(text(job.comment));
     return tag && tag->instance == question.instance;
   });
+  if (views) tell_not_started(*views, question.unheard);
+  return views;
 }
 
 Result<std::vector<JobView>> answer(const AskQueue&) {

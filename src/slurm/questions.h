@@ -76,7 +76,10 @@ struct Reconcile {  // all jobs that slurmctld still shows with this instance's 
   using Answer = std::vector<JobView>;
   static constexpr char kName[] = "reconcile";
   InstanceId instance;
-  static constexpr auto fields() { return table(field("instance", &Reconcile::instance)); }
+  std::vector<SlurmJobId> unheard{};  // as in Poll
+  static constexpr auto fields() {
+    return table(field("instance", &Reconcile::instance), field("unheard", &Reconcile::unheard));
+  }
   friend Result<Answer> answer(const Reconcile&);
 };
 struct AskQueue {  // this user's jobs in squeue that carry a tag of any instance

@@ -39,8 +39,8 @@ def test_a_held_gpu_stays_when_idle_and_goes_with_release(make_user):
     assert shown(cells[5], "text/plain") == shown(cells[2], "text/plain") and shown(cells[7], "text/plain") == ["False"]
     assert "held for" in printed(cells[6])
     wait_until(lambda: not alice.jobs(instance), 60, "it was given back")
-    ended = lambda: [one for one in json.loads(alice.run("pouncectl", "status", "--json"))["ended"] if one["gpus"]]
-    used = wait_until(ended, 30, "pounced lists what has ended")[-1]
+    ended = lambda: [one for one in json.loads(alice.run("pouncectl", "status", "--json"))["ended"] if str(one["job"]) == left["id"]]
+    (used,) = wait_until(ended, 30, "pounced lists what has ended")
     assert used["idle_ms"] > used["busy_ms"]  # the time of a hold in which nothing runs
     assert re.search(r"^pounce:1:\S+ held busy=\d+s idle=\d+s$", comment(alice, left["id"]))
 

@@ -5,6 +5,7 @@ The cluster is a spare one: accounts, reservations and full GPUs are everybody's
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -345,8 +346,21 @@ def test_a_prologue_that_fails_ends_the_job_and_its_words_are_told(site):
     assert any("the module is gone" in log.read_text() for log in logs.iterdir())
 
 
-def test_a_job_that_root_ends_before_its_worker_came_is_tried_again_soon(site):
-    """As slurmd does where it cannot start one: another is asked for at once, and not after the minute that an order holds."""
+@contextlib.contextmanager
+def job_table_locked(lock: str, seconds: int, cluster: int):
+    """`read`: slurmdbd answers, but writes nothing about jobs. `write`: it does not answer about jobs."""
+    command = f"lock tables pounce{cluster}_job_table {lock}; select 'locked'; select sleep({seconds})"
+    mysql = ["mysql", f"--socket=/opt/pounce-cluster-{cluster}/run/mysql.sock", "--unbuffered", "--skip-column-names", "slurm_acct",
+             "--execute", command]
+    with subprocess.Popen(mysql, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "locked\n"
+        yield
+
+
+@pytest.mark.parametrize("lock, seconds", [(None, 0), ("read", 6), ("write", 9)])
+def test_a_job_that_root_ends_before_its_worker_came_is_tried_again_soon(lock, seconds, site):
+    """As slurmd does where it cannot start one: another is asked for at once, and not after the minute that an order holds. Who ended
+    a job only slurmdbd knows, and it may hear and answer late."""
     started = site.folder / "started"
     site.write(prologue=f"[ -e {started} ] || sleep 100")
     run = site.alice.python("""
@@ -361,7 +375,8 @@ def test_a_job_that_root_ends_before_its_worker_came_is_tried_again_soon(site):
 
     started.touch()
     start = time.monotonic()
-    subprocess.run([str(CLUSTER), "run", "--", "scancel", job["id"]], check=True, env={**os.environ, "POUNCE_CLUSTER_ID": str(cluster)})
+    with job_table_locked(lock, seconds, cluster) if lock else contextlib.nullcontext():
+        subprocess.run([str(CLUSTER), "run", "--", "scancel", job["id"]], check=True, env={**os.environ, "POUNCE_CLUSTER_ID": str(cluster)})
 
     assert run.ended(100).reported("result") == 1024
     assert time.monotonic() - start < 40, "it was taken for a user's order"

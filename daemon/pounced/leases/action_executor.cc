@@ -125,25 +125,26 @@ void ActionExecutor::act(const lease::TakeQueueSnapshot& order) {
                 [this](Result<QueueSnapshot> look) { driver_.tell(lease::QueueSnapshotTaken{std::move(look)}); });
 }
 
-void ActionExecutor::act(const lease::ReconcileJobs&) {
-  launcher_.ask(slurm::Reconcile{context_.instance}, [this](Views views) {
+void ActionExecutor::act(const lease::ReconcileJobs& order) {
+  launcher_.ask(slurm::Reconcile{context_.instance, order.unheard}, [this, order](Views views) {
     if (!views) return driver_.tell(lease::ReconcileDone{std::move(views)});
-    reconcile_next(0, std::move(*views));
+    reconcile_next(order, 0, std::move(*views));
   });
 }
 
 // `found` begins with the jobs of this instance's tag; the jobs of each previous instance are added one after the
 // other. One failure fails the whole reconciliation: jobs missing from a partial answer would look as if they did not
 // exist.
-void ActionExecutor::reconcile_next(std::size_t previous_instance, std::vector<JobView> found) {
+void ActionExecutor::reconcile_next(const lease::ReconcileJobs& order, std::size_t previous_instance,
+                                    std::vector<JobView> found) {
   if (previous_instance == context_.previous_instances.size())
     return driver_.tell(lease::ReconcileDone{as_ours(Views(std::move(found)))});
-  launcher_.ask(slurm::Reconcile{context_.previous_instances[previous_instance]},
-                [this, previous_instance, found = std::move(found)](Views views) {
+  launcher_.ask(slurm::Reconcile{context_.previous_instances[previous_instance], order.unheard},
+                [this, order, previous_instance, found = std::move(found)](Views views) {
                   if (!views) return driver_.tell(lease::ReconcileDone{std::move(views)});
                   std::vector<JobView> all = found;
                   all.insert(all.end(), views->begin(), views->end());
-                  reconcile_next(previous_instance + 1, std::move(all));
+                  reconcile_next(order, previous_instance + 1, std::move(all));
                 });
 }
 

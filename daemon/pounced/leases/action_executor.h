@@ -85,7 +85,7 @@ class ActionExecutor {
   void act(const lease::EndDaemon& order);
   void to_worker(const LeaseId& lease, lease::WorkerLink link, const protocol::Header& header);
   void to_client(const SessionId& session, const protocol::Header& header);
-  void reconcile_next(std::size_t previous_instance, std::vector<JobView> found);
+  void reconcile_next(const lease::ReconcileJobs& order, std::size_t previous_instance, std::vector<JobView> found);
   void submit(const lease::SubmitJob& order, MadeJob made);
   void submission_failed(const lease::SubmitJob& order, const Error& error);
   Views as_ours(Views views) const;

@@ -41,13 +41,15 @@ struct CancelJob {
 };
 struct PollJobs {  // one RPC; never two under way
   std::vector<JobIdentity> jobs;
-  std::vector<SlurmJobId> unheard{};  // no worker of these has come
+  std::vector<SlurmJobId> unheard{};  // no worker of these has come, and they were not cancelled by us
 };
 // Which jobs wait for what these hold: one RPC, and a second one where a job waits. Never two under way.
 struct TakeQueueSnapshot {
   std::vector<JobIdentity> jobs;
 };
-struct ReconcileJobs {};  // never two under way
+struct ReconcileJobs {  // never two under way
+  std::vector<SlurmJobId> unheard{};
+};
 
 // ---- workers ------------------------------------------------------------------------------------------------------
 

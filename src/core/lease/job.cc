@@ -70,7 +70,7 @@ void settle_polling(Core& core) {
   for (const auto& [id, lease] : core.leases) {
     if (!to_poll(core, lease)) continue;
     poll.jobs.push_back(*lease.job);
-    if (lease.workers.empty() && !lease.cancelled_by_us) poll.unheard.push_back(lease.job->job);
+    if (lease.unheard()) poll.unheard.push_back(lease.job->job);
   }
   if (poll.jobs.empty()) {
     core.polling.at = TimePoint::max();

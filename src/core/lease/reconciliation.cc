@@ -119,7 +119,10 @@ void settle_reconciliation(Core& core) {
   core.reconciliation.under_way = true;
   ++core.reconciliation.begun;
   ++core.counters.reconciles;
-  core.act(ReconcileJobs{});
+  ReconcileJobs order;
+  for (const auto& [id, lease] : core.leases)
+    if (!lease.over() && lease.unheard()) order.unheard.push_back(lease.job->job);
+  core.act(std::move(order));
 }
 
 bool reconciliation_answered(Core& core, bool reached) {

@@ -301,6 +301,16 @@ TEST_F(JobTest, APollSaysOfWhichJobsNoWorkerHasCome) {
   EXPECT_EQ(only<PollJobs>()[0].unheard, std::vector<SlurmJobId>{});
 }
 
+// A reconciliation took what root cancelled for a user's order, and the next job was requested a minute later.
+TEST_F(JobTest, AReconciliationSaysItToo) {
+  given_queued();
+  wait_for<ReconcileJobs>();
+  EXPECT_EQ(only<ReconcileJobs>()[0].unheard, std::vector{job(7).job});
+  tell(ReconcileDone{std::vector{view(JobState::kEnding)}});
+  polled(view(JobState::kEnded, JobEnd::kNotStarted));
+  EXPECT_EQ(core.leases()[0].reason.code, CauseCode::kRetrySoon);
+}
+
 TEST_F(JobTest, AJobThatTwoReconcilesDoNotShowIsGone) {
   given_queued();
   reconciled_jobs({});
