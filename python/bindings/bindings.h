@@ -13,6 +13,7 @@ namespace pounce {
 
 void bind_records(pybind11::module_& m);  // before the others
 void bind_errors(pybind11::module_& m);
+void bind_buffers(pybind11::module_& m);
 void bind_client(pybind11::module_& m);
 void bind_device_memory(pybind11::module_& m);
 void bind_worker(pybind11::module_& m);

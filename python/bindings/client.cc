@@ -18,6 +18,7 @@
 #include "bindings.h"
 #include "events.h"
 #include "identity/content_digest.h"
+#include "python_buffers.h"
 #include "records.h"
 
 namespace py = pybind11;
@@ -25,60 +26,21 @@ namespace py = pybind11;
 namespace pounce {
 namespace {
 
-using client::Buffer;
 using client::Client;
 using client::Engine;
-using client::Memory;
 
 // ---- memory ------------------------------------------------------------------------------------------------------
 
 constexpr std::size_t kCopyBelow = 4096;  // cheaper to copy than to give back later
 
-// Buffers that nothing sends any more, waiting for somebody with the GIL: their last holder was ZeroMQ's thread.
-class LetGo {
- public:
-  void add(Py_buffer* view) {
-    const std::scoped_lock lock(mutex_);
-    views_.push_back(view);
-  }
-  void drain() {
-    std::vector<Py_buffer*> views;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (views_.empty()) return;
-      views.swap(views_);
-    }
-    for (Py_buffer* view : views) {
-      PyBuffer_Release(view);
-      delete view;
-    }
-  }
-
- private:
-  std::mutex mutex_;  // guards views_
-  std::vector<Py_buffer*> views_;
-};
-
-LetGo& let_go() {
-  static auto* list = new LetGo;  // never destroyed: ZeroMQ's thread may be the last to use it
-  return *list;
+// Borrows an object's memory, or copies it when that is cheaper or asked for.
+Bytes to_buffer(const py::handle& object, bool copy) {
+  BufferView view = view_of(object);
+  return copy || bytes_of(*view).size() < kCopyBelow ? copied(*view) : borrowed(std::move(view));
 }
 
-// Borrows an object's memory, in C or Fortran order, or copies it when that is cheaper or asked for.
-Buffer to_buffer(const py::handle& object, bool copy) {
-  auto view = std::make_unique<Py_buffer>();
-  if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_FULL_RO) != 0) throw py::error_already_set();
-  const std::span bytes(static_cast<const std::byte*>(view->buf), static_cast<std::size_t>(view->len));
-  if (copy || bytes.size() < kCopyBelow) {
-    Buffer own = client::own_buffer(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    PyBuffer_Release(view.get());
-    return own;
-  }
-  return {bytes, std::shared_ptr<Py_buffer>(view.release(), [](Py_buffer* done) { let_go().add(done); })};
-}
-
-std::vector<Buffer> to_buffers(const py::list& objects, bool copy) {
-  std::vector<Buffer> buffers;
+std::vector<Bytes> to_buffers(const py::list& objects, bool copy) {
+  std::vector<Bytes> buffers;
   for (const py::handle object : objects) buffers.push_back(to_buffer(object, copy));
   return buffers;
 }
@@ -94,21 +56,21 @@ class LastCall {
     }
     return resources_;
   }
-  Buffer function(const py::bytes& pickle) { return function_.buffer(pickle); }
-  std::vector<Buffer> payload(const py::list& objects) {
+  Bytes function(const py::bytes& pickle) { return function_.buffer(pickle); }
+  std::vector<Bytes> payload(const py::list& objects) {
     if (objects.size() != 1 || !py::isinstance<py::bytes>(objects[0]))
       return to_buffers(objects, true);  // small, and the user may change them while the task waits
     return {arguments_.buffer(objects[0])};
   }
 
  private:
-  struct Bytes {
+  struct Last {
     py::object object;
-    Buffer copy;
+    Bytes copy;
 
-    Buffer buffer(const py::object& bytes) {
+    Bytes buffer(const py::object& bytes) {
       if (bytes.is(object)) return copy;
-      Buffer fresh = to_buffer(bytes, false);
+      Bytes fresh = to_buffer(bytes, false);
       if (fresh.bytes.size() < kCopyBelow) {  // else it would keep much memory
         object = bytes;
         copy = fresh;
@@ -119,7 +81,7 @@ class LastCall {
 
   py::object record_;
   Resources resources_;
-  Bytes function_, arguments_;
+  Last function_, arguments_;
 };
 
 LastCall& last_call() {
@@ -127,15 +89,10 @@ LastCall& last_call() {
   return *call;
 }
 
-py::object to_python(Memory memory) {
-  if (memory.bytes.size() >= kCopyBelow) return py::cast(std::move(memory));
-  return py::bytes(reinterpret_cast<const char*>(memory.bytes.data()), memory.bytes.size());
-}
-
 // Always writable, also when small: what an array of a result is made of.
-py::list to_python(std::vector<Memory> memories) {
+py::list to_python(std::vector<WritableBytes> memories) {
   py::list list;
-  for (Memory& memory : memories) list.append(py::cast(std::move(memory)));
+  for (WritableBytes& memory : memories) list.append(writable(std::move(memory)));
   return list;
 }
 
@@ -143,7 +100,8 @@ py::list to_python(std::vector<Memory> memories) {
 
 py::object to_python(client::Ended ended) {
   return py::cast(EndedEvent{ended.task, ended.ok, std::move(ended.error), ended.raised,
-                             to_python(std::move(ended.pickle)), to_python(std::move(ended.buffers)), ended.timings});
+                             to_python(std::move(ended.pickle), kCopyBelow), to_python(std::move(ended.buffers)),
+                             ended.timings});
 }
 
 py::object to_python(client::Printed printed) {
@@ -245,7 +203,7 @@ TaskId new_task() {
 TaskId submit(Client& self, const FunctionId& function, const py::bytes& function_pickle, const py::list& payload,
               std::vector<ObjectId> objects, const py::object& resources, std::uint32_t retries,
               std::int64_t submitted_ns, const TaskId& again, const std::optional<std::uint32_t>& worker) {
-  let_go().drain();
+  released_buffers().release();
   client::Call call;
   call.task = again.empty() ? new_task() : again;
   call.resources = last_call().resources(resources);
@@ -265,10 +223,10 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
 // by_content: equal data is one object; else it is one of its own, and its bytes are not looked at.
 std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers,
                            bool send_now, bool by_content, std::string device) {
-  let_go().drain();
+  released_buffers().release();
   client::Object object{to_buffer(pickle, false), to_buffers(buffers, false), std::move(device)};
   if (!by_content)  // one that is named by its content may be written again: it is copied
-    for (Buffer& buffer : object.buffers) buffer.view = client::sharable_memory_of(buffer.bytes);
+    object.sharable = object.buffers.empty() ? nullptr : client::sharable_memory_of(object.buffers.front().bytes);
   const std::uint64_t size = object.total_bytes();
   ObjectId id;
   const client::HolderNumber holder = without_gil([&] {
@@ -293,7 +251,7 @@ Waited wait(Client& self, const TaskId& task, std::int64_t deadline_ns, const py
   }
   py::object raised = py::none();
   if (PyErr_Occurred()) raised = py::error_already_set().value();
-  let_go().drain();
+  released_buffers().release();
   value_of(std::move(waited));
   return {hand_over(self.drain_waited(), queue), raised};
 }
@@ -307,12 +265,6 @@ std::optional<std::string> state(Client& self, const TaskId& task) {
 }  // namespace
 
 void bind_client(py::module_& m) {
-  py::class_<Memory>(m, "Memory", py::buffer_protocol(), "Writable bytes of a result.")
-      .def_buffer([](Memory& memory) {
-        return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.bytes.data()),
-                               static_cast<py::ssize_t>(memory.bytes.size()), false);
-      })
-      .def("__len__", [](const Memory& memory) { return memory.bytes.size(); });
   py::class_<Hold>(m, "Hold", "Keeps an object's data with the client.")
       .def_readonly("id", &Hold::id)
       .def_readonly("nbytes", &Hold::nbytes);
@@ -356,7 +308,7 @@ void bind_client(py::module_& m) {
            py::arg("again") = TaskId(), py::arg("worker") = py::none())
       .def("tell",
            [](Client& self, const TaskId& task, const py::bytes& text) {
-             const std::vector<Buffer> message{to_buffer(text, true)};
+             const std::vector<Bytes> message{to_buffer(text, true)};
              with_engine(self, [&](Engine& engine) { engine.tell(task, message); });
            })
       .def("read_to_the_end",

@@ -45,6 +45,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("time_limit_s", [](const std::string& text) { return pounce::time_limit_s(text); });
   pounce::bind_records(m);
   pounce::bind_errors(m);
+  pounce::bind_buffers(m);
   pounce::bind_client(m);
   pounce::bind_device_memory(m);
   pounce::bind_worker(m);

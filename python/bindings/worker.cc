@@ -19,6 +19,7 @@
 #include "bindings.h"
 #include "device_memory.h"
 #include "events.h"
+#include "python_buffers.h"
 #include "records.h"
 #include "worker/common/bounded_log.h"
 #include "worker/interpreter/worker_host.h"
@@ -28,58 +29,13 @@ namespace py = pybind11;
 namespace pounce {
 namespace {
 
-using worker::Bytes;
 using worker::Job;
 using worker::JobResult;
-using worker::Lent;
-using worker::SharedBytes;
 using worker::WorkerHost;
 
 constexpr std::chrono::milliseconds kReaderPause{5};
 constexpr double kLongestPause = 3600;         // seconds until the next call of idle()
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
-
-// Memory of a received frame or object as a writable Python buffer.
-struct Buffer {
-  std::span<std::byte> bytes;
-  std::shared_ptr<const void> keep;  // the frames or the mapping that the bytes lie in
-};
-
-py::object to_python(const Lent& lent) {
-  if (lent.bytes.size() < kCopyBelow)
-    return py::bytes(reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size());
-  return py::cast(Buffer{lent.bytes, lent.keep});
-}
-py::object writable(const Lent& lent) { return py::cast(Buffer{lent.bytes, lent.keep}); }
-
-// Python buffers that ZeroMQ and the engine no longer need. They wait for a thread with the GIL.
-class ReleaseList {
- public:
-  void add(Py_buffer* view) {
-    const std::lock_guard lock(mutex_);
-    views_.push_back(view);
-    pending_ = true;
-  }
-  bool pending() const { return pending_; }
-  void drain() {  // with the GIL
-    if (!pending_) return;
-    std::vector<Py_buffer*> views;
-    {
-      const std::lock_guard lock(mutex_);
-      views.swap(views_);
-      pending_ = false;
-    }
-    for (Py_buffer* view : views) {
-      PyBuffer_Release(view);
-      delete view;
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Py_buffer*> views_;
-  std::atomic<bool> pending_ = false;
-};
 
 // A borrowed result must not change before it is sent, so borrow only what no other code can reach. True if `object`
 // has no holder but the caller's one reference, and the same holds for the chain of arrays whose memory it views.
@@ -97,30 +53,19 @@ bool only_ours(PyObject* object, Py_ssize_t expected) {
 
 class PendingBuffer {
  public:
-  explicit PendingBuffer(py::handle object) : view_(new Py_buffer) {
-    // PickleBuffer refuses a plain request for Fortran order; its exporter answers a full request.
-    if (PyObject_GetBuffer(object.ptr(), view_.get(), PyBUF_FULL_RO) != 0) throw py::error_already_set();
-    if (!PyBuffer_IsContiguous(view_.get(), 'A')) {
-      PyBuffer_Release(view_.get());
-      throw py::value_error("a result's buffer is not contiguous");
-    }
-  }
-  PendingBuffer(PendingBuffer&&) = default;
-  ~PendingBuffer() {
-    if (view_) PyBuffer_Release(view_.get());
+  explicit PendingBuffer(py::handle object) : view_(view_of(object)) {
+    if (!PyBuffer_IsContiguous(view_.get(), 'A')) throw py::value_error("a result's buffer is not contiguous");
   }
 
   // Call when the outcome's own references are gone.
-  SharedBytes settle(const std::shared_ptr<ReleaseList>& releases) {
-    const std::span bytes(static_cast<const std::byte*>(view_->buf), static_cast<std::size_t>(view_->len));
-    if (bytes.size() < kCopyBelow || (!PyBytes_CheckExact(view_->obj) && !only_ours(view_->obj, 1)))
-      return worker::own_bytes(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    Py_buffer* view = view_.release();
-    return std::make_shared<const Bytes>(bytes, [releases, view] { releases->add(view); });
+  Bytes settle() {
+    if (bytes_of(*view_).size() < kCopyBelow || (!PyBytes_CheckExact(view_->obj) && !only_ours(view_->obj, 1)))
+      return copied(*view_);
+    return borrowed(std::move(view_));
   }
 
  private:
-  std::unique_ptr<Py_buffer> view_;
+  BufferView view_;
 };
 
 // Takes a pending signal out here: otherwise Python handles it in the next bytecode, which may be unrelated code.
@@ -243,13 +188,14 @@ class PyWorker {
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;
-        job = host_->next([&] { return releases_->pending() || idle_calls.has_modules(*host_); }, idle_calls.next());
+        job = host_->next([&] { return released_buffers().pending() || idle_calls.has_modules(*host_); },
+                          idle_calls.next());
         if (!job && idle_calls.has_modules(*host_)) {
           job = host_->away();
           idle_calls.soon();
         }
       }
-      releases_->drain();  // after the wait: frees buffers released with a job's arrival before the job runs
+      released_buffers().release();  // after the wait: frees buffers released with a job's arrival before the job runs
       // The interrupt was meant for the previous task, or for this one, whose cancel came with it.
       if (swallow_interrupt() && job && !job->failure && host_->cancel_asked(job->task))
         job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
@@ -274,8 +220,8 @@ class PyWorker {
   // Any thread; blocks while the reader is far behind, like printing.
   void show(const py::bytes& text, const std::vector<py::bytes>& buffers) {
     if (host_ == nullptr || host_->forked()) return;
-    std::vector<SharedBytes> message{worker::own_bytes(std::string(text))};
-    for (const py::bytes& buffer : buffers) message.push_back(worker::own_bytes(std::string(buffer)));
+    std::vector<Bytes> message{own_bytes(std::string(text))};
+    for (const py::bytes& buffer : buffers) message.push_back(own_bytes(std::string(buffer)));
     std::fflush(stdout);
     while (!shown(message))
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -361,17 +307,17 @@ class PyWorker {
       parts.kept_in = job.kept_in;
       parts.received_ns = job.received_ns;
       if (job.frames == nullptr) return parts;
-      parts.pickle = to_python({(*job.frames)[1].writable(), job.frames});
+      parts.pickle = to_python({(*job.frames)[1].writable(), job.frames}, kCopyBelow);
       for (std::size_t i = 2; i < job.frames->size(); ++i)
         parts.buffers.append(writable({(*job.frames)[i].writable(), job.frames}));
       return parts;
     }
     PickledObject object(std::size_t index) const {
       const worker::ObjectUse& use = job.objects.at(index);
-      if (use.on_device) return {to_python(use.pickle), pounce::to_python(use.on_device)};
+      if (use.on_device) return {to_python(use.pickle, kCopyBelow), pounce::to_python(use.on_device)};
       py::list list;
-      for (const Lent& lent : use.buffers) list.append(writable(lent));
-      return {to_python(use.pickle), list};
+      for (const WritableBytes& buffer : use.buffers) list.append(writable(buffer));
+      return {to_python(use.pickle, kCopyBelow), list};
     }
     TaskId task() const { return job.task; }
     SessionId session() const { return job.session; }
@@ -386,7 +332,7 @@ class PyWorker {
     bool interrupted;
     if (job.failure) {
       result.error = std::move(*job.failure);
-      result.pickle = worker::own_bytes({});
+      result.pickle = own_bytes({});
       interrupted = host_->end_run(task, std::move(result));
     } else {
       interrupted = call(std::move(job), execute, describe);
@@ -394,7 +340,7 @@ class PyWorker {
     if (interrupted) swallow_interrupt();
   }
 
-  bool shown(const std::vector<SharedBytes>& message) {
+  bool shown(const std::vector<Bytes>& message) {
     const py::gil_scoped_release release;
     const bool taken = host_->show(message);
     if (!taken) std::this_thread::sleep_for(kReaderPause);
@@ -441,8 +387,8 @@ class PyWorker {
       for (const py::handle buffer : outcome.buffers) pending.emplace_back(buffer);
     }
     record = py::none();  // now only the buffers refer to their memory
-    result.pickle = pending.front().settle(releases_);
-    for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle(releases_));
+    result.pickle = pending.front().settle();
+    for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle());
     return result;
   }
 
@@ -452,16 +398,11 @@ class PyWorker {
   }
 
   std::unique_ptr<WorkerHost> host_;
-  std::shared_ptr<ReleaseList> releases_ = std::make_shared<ReleaseList>();  // shared with borrowed Bytes
 };
 
 }  // namespace
 
 void bind_worker(py::module_& m) {
-  py::class_<Buffer>(m, "Buffer", py::buffer_protocol()).def_buffer([](Buffer& buffer) {
-    return py::buffer_info(reinterpret_cast<unsigned char*>(buffer.bytes.data()),
-                           static_cast<py::ssize_t>(buffer.bytes.size()));
-  });
   py::class_<PyWorker::View>(m, "Job")
       .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
       .def_property_readonly("parts", &PyWorker::View::parts)

@@ -10,7 +10,7 @@
 namespace pounce::bulk {
 
 void Fetches::Transfer::skip_full() {
-  while (!all_requested() && next.offset == (*targets)[next.buffer].size) next = {next.buffer + 1, 0};
+  next.skip_full(targets->size(), [this](std::size_t i) { return (*targets)[i].size; });
 }
 
 void Fetches::begin(const std::string& of, std::vector<Target> targets, Position from) {
@@ -66,7 +66,7 @@ std::uint64_t Fetches::bytes_left() const {
 
 Exchange::Exchange() : news_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-void Exchange::offer(const std::string& of, std::vector<Offered> buffers) {
+void Exchange::offer(const std::string& of, std::vector<Bytes> buffers) {
   const std::lock_guard lock(mutex_);
   offers_.add(of, std::move(buffers));
 }
@@ -76,7 +76,7 @@ void Exchange::withdraw(const std::string& of) {
   offers_.withdraw(of);
 }
 
-std::optional<Offered> Exchange::offered(const Piece& piece) const {
+std::optional<Bytes> Exchange::offered(const Piece& piece) const {
   const std::lock_guard lock(mutex_);
   return offers_.piece(piece.of, piece.at, piece.size);
 }

@@ -17,17 +17,12 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/unique_fd.h"
 #include "pounce/error.h"
 #include "pounce/result.h"
 
 namespace pounce::bulk {
-
-struct Position {
-  std::uint32_t buffer = 0;
-  std::uint64_t offset = 0;
-  auto operator<=>(const Position&) const = default;
-};
 
 // What is fetched: transfers, cut into pieces that several connections share out among themselves. A piece is asked
 // for once; what has come of a transfer without a gap is what a later connection need not ask for again.
@@ -80,28 +75,23 @@ class Fetches {
 };
 
 // What the other end may fetch: by name, buffers that stay unchanged until they are withdrawn and no frame holds them.
-struct Offered {  // any thread may release it last: the destructor of `keep` must not block
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> keep;
-};
-
 class Offers {
  public:
-  void add(const std::string& of, std::vector<Offered> buffers) { offers_[of] = std::move(buffers); }
+  void add(const std::string& of, std::vector<Bytes> buffers) { offers_[of] = std::move(buffers); }
   void withdraw(const std::string& of) { offers_.erase(of); }
   bool contains(const std::string& of) const { return offers_.contains(of); }
 
   // nullopt: there is no such piece.
-  std::optional<Offered> piece(const std::string& of, Position at, std::uint64_t size) const {
+  std::optional<Bytes> piece(const std::string& of, Position at, std::uint64_t size) const {
     const auto offer = offers_.find(of);
     if (offer == offers_.end() || at.buffer >= offer->second.size()) return std::nullopt;
-    const Offered& whole = offer->second[at.buffer];
+    const Bytes& whole = offer->second[at.buffer];
     if (at.offset > whole.bytes.size() || size > whole.bytes.size() - at.offset) return std::nullopt;
-    return Offered{whole.bytes.subspan(at.offset, size), whole.keep};
+    return Bytes{whole.bytes.subspan(at.offset, size), whole.keep};
   }
 
  private:
-  std::map<std::string, std::vector<Offered>> offers_;
+  std::map<std::string, std::vector<Bytes>> offers_;
 };
 
 struct Whole {  // the transfer is complete
@@ -121,9 +111,9 @@ class Exchange {
  public:
   Exchange();
 
-  void offer(const std::string& of, std::vector<Offered> buffers);
+  void offer(const std::string& of, std::vector<Bytes> buffers);
   void withdraw(const std::string& of);
-  std::optional<Offered> offered(const Piece& piece) const;
+  std::optional<Bytes> offered(const Piece& piece) const;
 
   void fetch(const std::string& of, std::vector<Target> targets, Position from);
   void stop(const std::string& of);  // no event follows for this transfer

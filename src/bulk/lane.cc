@@ -29,9 +29,9 @@ void Lane::add(std::unique_ptr<tls::Channel> accepted) {
     threads_.push_back(std::move(thread));
 }
 
-void Lane::offer(const std::string& of, std::vector<Offered> buffers) {
+void Lane::offer(const std::string& of, std::vector<Bytes> buffers) {
   const auto bytes = std::accumulate(buffers.begin(), buffers.end(), std::uint64_t{0},
-                                     [](auto sum, const Offered& one) { return sum + one.bytes.size(); });
+                                     [](auto sum, const Bytes& one) { return sum + one.bytes.size(); });
   exchange_->offer(of, std::move(buffers));
   connect_for(bytes);
 }

@@ -17,9 +17,6 @@
 
 namespace pounce::bulk {
 
-// Smaller data is cheaper beside the calls: the lane needs one more request and answer for the same bytes.
-inline constexpr std::uint64_t kWorthTheLane = 4 * 1024 * 1024;
-
 // The number of connections that this process has processors for, at most four.
 unsigned most_streams();
 
@@ -33,7 +30,7 @@ class Lane {
   Lane(std::string endpoint, std::vector<tls::Credential> credentials);
   void add(std::unique_ptr<tls::Channel> accepted);  // for a worker
 
-  void offer(const std::string& of, std::vector<Offered> buffers);
+  void offer(const std::string& of, std::vector<Bytes> buffers);
   void withdraw(const std::string& of) { exchange_->withdraw(of); }
   void fetch(const std::string& of, std::vector<Target> targets, Position from);
   void stop(const std::string& of) { exchange_->stop(of); }

@@ -28,9 +28,9 @@ struct Call {
   std::uint32_t retries = 0;
   std::optional<WorkerIndex> worker{};  // the worker of its lease that must run it; nullopt: any
   FunctionId function;
-  Buffer function_pickle;
+  Bytes function_pickle;
   bool command = false;           // a command line instead of a pickle
-  std::vector<Buffer> payload;    // the pickled arguments, then their small buffers
+  std::vector<Bytes> payload;     // the pickled arguments, then their small buffers
   std::vector<ObjectId> objects;  // what the Refs inside the pickle stand for
   std::int64_t submitted_ns = 0;  // steady clock, when submit() was entered
 };
@@ -62,8 +62,8 @@ struct Ended {
   bool ok = false;
   Error error;          // of ok = false
   bool raised = false;  // ok = false with a pickled exception of the function's own
-  Memory pickle;
-  std::vector<Memory> buffers;
+  WritableBytes pickle;
+  std::vector<WritableBytes> buffers;
   Timings timings;
 };
 

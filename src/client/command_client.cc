@@ -130,9 +130,9 @@ Result<Command> Client::command(const std::vector<std::string>& argv, const Reso
   call.task = random_id<TaskId>();
   call.resources = resources;
   call.command = true;
-  call.function_pickle = client::own_buffer(protocol::encode_command(argv));
+  call.function_pickle = own_bytes(protocol::encode_command(argv));
   call.function = FunctionId(identity::content_digest(call.function_pickle.bytes));
-  call.payload = {client::own_buffer({})};
+  call.payload = {own_bytes({})};
   call.submitted_ns = Clock::now().time_since_epoch().count();
   impl_->commands.push_back({call.task, {}, std::nullopt});
   if (auto submitted =

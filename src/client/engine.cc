@@ -138,7 +138,7 @@ bool Engine::move(const TaskId& task, const Resources& resources) {
   return true;
 }
 
-void Engine::tell(const TaskId& task, const std::vector<Buffer>& message) {
+void Engine::tell(const TaskId& task, const std::vector<Bytes>& message) {
   WorkerLink* link = calls_.link_of(task);
   if (link == nullptr) link = workers_.link_of_shown(task);
   if (link != nullptr) link->connection().send(protocol::Input{task}, message);

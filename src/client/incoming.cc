@@ -19,9 +19,7 @@ void fill(const memory::View& view, memory::MemoryBlock& block, std::uint64_t pl
   if (!block.write(place, bytes)) std::memcpy(view.bytes().data() + place, bytes.data(), bytes.size());
 }
 
-Buffer copy_of(const Memory& memory) {
-  return own_buffer(std::string(reinterpret_cast<const char*>(memory.bytes.data()), memory.bytes.size()));
-}
+Bytes copy_of(const WritableBytes& memory) { return own_bytes(std::string(memory.text())); }
 
 }  // namespace
 
@@ -46,7 +44,7 @@ Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message fr
   return incoming;
 }
 
-void Incoming::place(Memory memory, std::size_t index) {
+void Incoming::place(WritableBytes memory, std::size_t index) {
   if (index == 0 && header_.pickle_follows)
     pickle_ = std::move(memory);
   else
@@ -55,7 +53,7 @@ void Incoming::place(Memory memory, std::size_t index) {
 
 void Incoming::make_room() {
   for (std::size_t i = 0; i < header_.buffers.size(); ++i) {
-    Memory memory = fresh_memory(header_.buffers[i]);
+    WritableBytes memory = fresh_memory(header_.buffers[i]);
     chunked_.push_back(memory);
     place(std::move(memory), i);
   }
@@ -109,10 +107,11 @@ Object Incoming::object(bool share) const {
   if (!share) kept_->let_go_of_block();
   Object object;
   object.of_result = true;
+  if (share) object.sharable = kept_;
   std::size_t in_block = 0;
   const auto next_in_block = [&] {
     const std::size_t i = in_block++;
-    return Buffer{kept_->bytes().subspan(places_[i], header_.buffers[i]), kept_, share ? kept_ : nullptr};
+    return Bytes{kept_->bytes().subspan(places_[i], header_.buffers[i]), kept_};
   };
   object.pickle = header_.pickle_follows ? next_in_block() : copy_of(pickle_);
   const std::size_t came_inline = buffers_.size() + (header_.pickle_follows ? 1 : 0) - header_.buffers.size();
@@ -122,32 +121,28 @@ Object Incoming::object(bool share) const {
 }
 
 void Incoming::add(const protocol::Chunk& chunk, std::span<const std::byte> bytes) {
-  if (whole() || chunk.buffer != buffer_ || chunk.offset != offset_) return;
-  const auto target = chunked_[buffer_].bytes;
-  if (bytes.empty() || bytes.size() > target.size() - offset_) return;
+  if (whole() || Position{chunk.buffer, chunk.offset} != at_) return;
+  const auto target = chunked_[at_.buffer].bytes;
+  if (bytes.empty() || bytes.size() > target.size() - at_.offset) return;
   if (kept_ != nullptr)
-    fill(*kept_, *kept_->block(), places_[buffer_] + offset_, bytes);
+    fill(*kept_, *kept_->block(), places_[at_.buffer] + at_.offset, bytes);
   else
-    std::memcpy(target.data() + offset_, bytes.data(), bytes.size());
-  offset_ += bytes.size();
+    std::memcpy(target.data() + at_.offset, bytes.data(), bytes.size());
+  at_.offset += bytes.size();
   skip_full();
 }
 
 bool Incoming::goes_on(protocol::Outcome header) {
-  if (!header.from || header.from->buffer != buffer_ || header.from->offset != offset_ ||
-      header.buffers != header_.buffers)
-    return false;
+  if (!header.from || header.from->position() != at_ || header.buffers != header_.buffers) return false;
   header_ = std::move(header);
   return true;
 }
 
-protocol::Reached Incoming::reached() const {
-  return {header_.task.hex(), static_cast<std::uint32_t>(buffer_), offset_, false};
-}
+protocol::Reached Incoming::reached() const { return {header_.task.hex(), at_.buffer, at_.offset, false}; }
 
 std::vector<bulk::Target> Incoming::targets() const {
   std::vector<bulk::Target> targets;
-  for (const Memory& memory : chunked_) targets.push_back({memory.bytes.size(), memory.bytes, {}, memory.keep});
+  for (const WritableBytes& memory : chunked_) targets.push_back({memory.bytes.size(), memory.bytes, {}, memory.keep});
   for (std::size_t i = 0; kept_ != nullptr && i < targets.size(); ++i) {
     targets[i].place = {};
     targets[i].write = [view = kept_, block = kept_->block(), place = places_[i]](std::uint64_t offset, auto bytes) {
@@ -158,17 +153,13 @@ std::vector<bulk::Target> Incoming::targets() const {
   return targets;
 }
 
-void Incoming::came_to(bulk::Position position) {
-  buffer_ = position.buffer;
-  offset_ = position.offset;
+void Incoming::came_to(Position position) {
+  at_ = position;
   skip_full();
 }
 
 void Incoming::skip_full() {
-  while (buffer_ < chunked_.size() && offset_ == chunked_[buffer_].bytes.size()) {
-    ++buffer_;
-    offset_ = 0;
-  }
+  at_.skip_full(chunked_.size(), [this](std::size_t i) { return chunked_[i].size(); });
 }
 
 }  // namespace pounce::client

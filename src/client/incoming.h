@@ -31,10 +31,10 @@ class Incoming {
   protocol::Reached reached() const;
   // For the bulk lane: where the parts go, and how far they came.
   std::vector<bulk::Target> targets() const;
-  bulk::Position position() const { return {static_cast<std::uint32_t>(buffer_), offset_}; }
-  void came_to(bulk::Position position);
-  void came_whole() { buffer_ = chunked_.size(); }
-  bool whole() const { return buffer_ == chunked_.size(); }
+  Position position() const { return at_; }
+  void came_to(Position position);
+  void came_whole() { at_ = {static_cast<std::uint32_t>(chunked_.size()), 0}; }
+  bool whole() const { return at_.buffer == chunked_.size(); }
   bool chunked() const { return !chunked_.empty(); }
 
   const protocol::Outcome& header() const { return header_; }
@@ -44,25 +44,24 @@ class Incoming {
   // share: workers of this machine can have that memory as it is, and it keeps its descriptor.
   Object object(bool share) const;
   const std::shared_ptr<memory::View>& kept_memory() const { return kept_; }
-  Memory take_pickle() { return std::move(pickle_); }
-  std::vector<Memory> take_buffers() { return std::move(buffers_); }
+  WritableBytes take_pickle() { return std::move(pickle_); }
+  std::vector<WritableBytes> take_buffers() { return std::move(buffers_); }
 
  private:
   Result<void> take_block(std::shared_ptr<memory::MemoryBlock> block, bool keep);
   bool lie_in(const std::shared_ptr<memory::MemoryBlock>& block, std::vector<std::uint64_t> places);
   void make_room();
   bool make_kept_room();
-  void place(Memory memory, std::size_t index);
+  void place(WritableBytes memory, std::size_t index);
   void skip_full();
 
   protocol::Outcome header_;
-  Memory pickle_;
-  std::vector<Memory> buffers_;
-  std::vector<Memory> chunked_;         // of pickle_ and buffers_, in the order of the chunks
+  WritableBytes pickle_;
+  std::vector<WritableBytes> buffers_;
+  std::vector<WritableBytes> chunked_;  // of pickle_ and buffers_, in the order of the chunks
   std::shared_ptr<memory::View> kept_;  // of the memory of which the user has a private view
   std::vector<std::uint64_t> places_;   // in that memory
-  std::size_t buffer_ = 0;
-  std::uint64_t offset_ = 0;
+  Position at_;
 };
 
 }  // namespace pounce::client

@@ -93,7 +93,7 @@ void PeerTransfers::arrange(const task::Broadcast::Fetch& fetch) {
       bulk::new_keys(std::min(giver->connection().lane().most_streams(), reader->connection().lane().most_streams()));
   arranged_[{fetch.object, fetch.to}] = {fetch, keys};
   giver->connection().send(protocol::Serve{fetch.object, name_of(fetch.to), false, fetch.from->lease == fetch.to.lease},
-                           {own_buffer(keys)});
+                           {own_bytes(keys)});
 }
 
 void PeerTransfers::end(const task::Broadcast::Fetch& fetch) {

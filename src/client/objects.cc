@@ -15,25 +15,12 @@
 namespace pounce::client {
 namespace {
 
-// Below this a copy is cheaper than telling the owner later.
-constexpr std::size_t kBorrowBytes = 4096;
 constexpr std::size_t kHugePageBytes = 2 * 1024 * 1024;
 
 std::mutex sharable_mutex;                                         // guards the next
 std::map<const std::byte*, std::weak_ptr<memory::View>> sharable;  // by where they begin
 
 }  // namespace
-
-Buffer own_buffer(std::string bytes) {
-  auto owner = std::make_shared<const std::string>(std::move(bytes));
-  return {std::as_bytes(std::span(*owner)), owner};
-}
-
-transport::Frame to_frame(const Buffer& buffer, std::size_t offset, std::size_t size) {
-  const auto part = buffer.bytes.subspan(offset, size);
-  if (size < kBorrowBytes) return transport::Frame::copy({reinterpret_cast<const char*>(part.data()), part.size()});
-  return transport::Frame::borrow(part, [keep = buffer.keep]() mutable { keep.reset(); });
-}
 
 std::shared_ptr<memory::View> sharable_memory(std::size_t size) {
   auto block = memory::MemoryBlock::make(std::max<std::size_t>(size, 1));
@@ -55,7 +42,7 @@ std::shared_ptr<memory::View> sharable_memory_of(std::span<const std::byte> byte
   return inside ? view : nullptr;
 }
 
-Memory fresh_memory(std::size_t size) {
+WritableBytes fresh_memory(std::size_t size) {
   if (size == 0) return {};
   void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) throw std::bad_alloc();
@@ -64,21 +51,21 @@ Memory fresh_memory(std::size_t size) {
   return {{static_cast<std::byte*>(base), size}, std::move(keep)};
 }
 
-Memory to_memory(transport::Frame frame) {
+WritableBytes to_memory(transport::Frame frame) {
   auto owner = std::make_shared<transport::Frame>(std::move(frame));
   const auto bytes = owner->writable();
   return {bytes, std::move(owner)};
 }
 
-ObjectId digest_object(const Buffer& pickle, std::span<const Buffer> buffers) {
+ObjectId digest_object(const Bytes& pickle, std::span<const Bytes> buffers) {
   std::vector<std::span<const std::byte>> parts{pickle.bytes};
-  for (const Buffer& buffer : buffers) parts.push_back(buffer.bytes);
+  for (const Bytes& buffer : buffers) parts.push_back(buffer.bytes);
   return ObjectId(identity::content_digest(parts));
 }
 
 std::uint64_t Object::total_bytes() const {
   std::uint64_t total = pickle.bytes.size();
-  for (const Buffer& buffer : buffers) total += buffer.bytes.size();
+  for (const Bytes& buffer : buffers) total += buffer.bytes.size();
   return total;
 }
 

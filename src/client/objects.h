@@ -1,6 +1,5 @@
-// The bytes that a client sends and receives, and the objects that it sends: scattered values and large arguments,
-// named by their content. Buffers go out without a copy; the bytes of a Memory belong to its receiver until they are
-// whole. Thread: any for buffers and memory; the leader token's holder for Objects.
+// The objects that a client sends: scattered values and large arguments, named by their content. Their buffers go out
+// without a copy. Thread: any for memory; the leader token's holder for Objects.
 #pragma once
 
 #include <cstddef>
@@ -12,30 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/bytes.h"
 #include "memory/block_pool.h"
 #include "memory/memory_block.h"
 #include "model/ids.h"
 #include "transport/frame.h"
 
 namespace pounce::client {
-
-// Read-only bytes and what keeps them alive. The last holder may be ZeroMQ's thread: the destructor of `keep` must
-// not block and must not take the GIL.
-struct Buffer {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> keep;
-  std::shared_ptr<memory::View> view{};  // of memory that workers of this machine can have as it is; null: other memory
-};
-
-Buffer own_buffer(std::string bytes);
-transport::Frame to_frame(const Buffer& buffer, std::size_t offset, std::size_t size);
-inline transport::Frame to_frame(const Buffer& buffer) { return to_frame(buffer, 0, buffer.bytes.size()); }
-
-// Writable bytes of a result: what numpy makes an array of.
-struct Memory {
-  std::span<std::byte> bytes;
-  std::shared_ptr<void> keep;
-};
 
 // Memory of our own that workers of this machine can have without a copy. Null: there is not enough. Thread: any.
 std::shared_ptr<memory::View> sharable_memory(std::size_t size);
@@ -44,18 +26,19 @@ std::shared_ptr<memory::View> sharable_memory_of(std::span<const std::byte> byte
 
 // Fresh pages, huge ones where the kernel gives them: receiving into fresh 4 KiB pages costs three times as much
 // (gotchas L1).
-Memory fresh_memory(std::size_t size);
-Memory to_memory(transport::Frame frame);
+WritableBytes fresh_memory(std::size_t size);
+WritableBytes to_memory(transport::Frame frame);
 
 // Its id: the digest of its pickle and its buffers.
-ObjectId digest_object(const Buffer& pickle, std::span<const Buffer> buffers);
+ObjectId digest_object(const Bytes& pickle, std::span<const Bytes> buffers);
 
 // Objects are kept while a Ref or a live task needs them, so that they can be sent again after a lease is lost.
 struct Object {
-  Buffer pickle;
-  std::vector<Buffer> buffers;
-  std::string device{};    // the device of the worker for its buffers; empty: the worker's memory
-  bool of_result = false;  // the result of the task of that name: no other data ever has this name
+  Bytes pickle;
+  std::vector<Bytes> buffers;
+  std::string device{};                      // the device of the worker for its buffers; empty: the worker's memory
+  bool of_result = false;                    // the result of the task of that name: no other data ever has this name
+  std::shared_ptr<memory::View> sharable{};  // all of it that is not small lies there; null: in other memory
   // The copies for workers of this machine. The first worker's copy is its own; the next one's is kept for all later
   // ones.
   struct Copies {

@@ -29,11 +29,9 @@ void WorkerLane::expect(const ObjectId& id) {
   used_at_ = Clock::now();
 }
 
-void WorkerLane::offer(const ObjectId& id, const std::vector<Buffer>& parts) {
-  std::vector<bulk::Offered> buffers;
-  for (const Buffer& part : parts) buffers.push_back({part.bytes, part.keep});
+void WorkerLane::offer(const ObjectId& id, const std::vector<Bytes>& parts) {
   expect(id);
-  lane_->offer(id.hex(), std::move(buffers));
+  lane_->offer(id.hex(), parts);
 }
 
 void WorkerLane::arrived(const ObjectId& id) {
@@ -55,7 +53,7 @@ void WorkerLane::stop(const TaskId& task) {
   if (lane_) lane_->stop(task.hex());
 }
 
-std::optional<bulk::Position> WorkerLane::reached(const TaskId& task) const {
+std::optional<Position> WorkerLane::reached(const TaskId& task) const {
   return lane_ ? lane_->reached(task.hex()) : std::nullopt;
 }
 
@@ -201,7 +199,7 @@ void WorkerConnection::close(TimePoint reopen_at) {
   reopen_at_ = reopen_at;
 }
 
-void WorkerConnection::send(const protocol::Header& header, const std::vector<Buffer>& payload) {
+void WorkerConnection::send(const protocol::Header& header, const std::vector<Bytes>& payload) {
   outbox_.post(header, payload);
   flush();
 }

@@ -47,15 +47,17 @@ class WorkerLane {
   std::string endpoint() const { return lane_ ? endpoint_ : std::string(); }
   std::size_t most_streams() const { return lane_ ? most_streams_ : 0; }
 
-  bool takes(const Object& object) const { return lane_ && object.total_bytes() >= bulk::kWorthTheLane; }
+  bool takes(std::uint64_t bytes) const {
+    return data::choose_way({.bytes = bytes, .has_lane = lane_ != nullptr}) == data::Way::kOverLane;
+  }
   void expect(const ObjectId& id);  // it will come over a lane: this one, or another worker's
-  void offer(const ObjectId& id, const std::vector<Buffer>& parts);
+  void offer(const ObjectId& id, const std::vector<Bytes>& parts);
   bool carries(const ObjectId& id) const { return expected_.contains(id); }  // and it is not there yet
   void arrived(const ObjectId& id);
 
   bool fetch(const TaskId& task, const Incoming& outcome);  // false: there is no lane
   void stop(const TaskId& task);
-  std::optional<bulk::Position> reached(const TaskId& task) const;  // nullopt: it is not fetched
+  std::optional<Position> reached(const TaskId& task) const;  // nullopt: it is not fetched
 
   struct Arrivals {
     std::vector<TaskId> whole;  // tasks whose outcome has come, whatever became of the lane
@@ -112,7 +114,7 @@ class WorkerConnection {
 
   Outbox& outbox() { return outbox_; }
   const Outbox& outbox() const { return outbox_; }
-  void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void send(const protocol::Header& header, const std::vector<Bytes>& payload = {});
   void flush(Outbox::Pace pace = Outbox::Pace::kNow);
   // Goes on until the socket has nothing and takes nothing: only then does its descriptor report the next change. It
   // is bounded: where a large result comes as fast as it is read, the beats to pounced and the caller's timeout have

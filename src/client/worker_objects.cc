@@ -108,7 +108,7 @@ bool WorkerObjects::send(const ObjectId& id, const Object& object) {
   if (held_.contains(id)) return false;
   held_.sent(id, object.total_bytes(), !object.device.empty() || object.of_result);
   const auto reached = held_.take_part(id);
-  if (connection_.lane().takes(object)) {
+  if (connection_.lane().takes(object.total_bytes())) {
     connection_.lane().expect(id);
     wanted_.push_back(id);
   } else  // behind earlier objects, so that a task's function and objects arrive in the order of its needs
@@ -122,7 +122,7 @@ void WorkerObjects::offer(const ObjectId& id, const Object& object) {
   Announcement announcement(id, object);
   announcement.header.fetched = true;
   connection_.lane().offer(id, announcement.parts);
-  connection_.send(announcement.header, announcement.inline_payload());
+  connection_.send(announcement.header, announcement.payload);
 }
 
 void WorkerObjects::fetch_from(const std::string& source, const std::string& keys, const ObjectId& id,
@@ -131,9 +131,8 @@ void WorkerObjects::fetch_from(const std::string& source, const std::string& key
   Announcement announcement(id, object);
   announcement.header.fetched = true;
   announcement.header.source = source;
-  std::vector<Buffer> payload = announcement.inline_payload();
-  payload.push_back(own_buffer(keys));
-  connection_.send(announcement.header, payload);
+  announcement.payload.push_back(own_bytes(keys));
+  connection_.send(announcement.header, announcement.payload);
 }
 
 void WorkerObjects::kept(const ObjectId& id, const Object& object) {

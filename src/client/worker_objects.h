@@ -86,7 +86,7 @@ class WorkerObjects {
   void fetch_from(const std::string& source, const std::string& keys, const ObjectId& id, const Object& object);
 
   // A task's result may stay at the worker as an object. Where it may not, it has to be sent.
-  bool may_keep(const Object& object) const { return connection_.lane().takes(object); }
+  bool may_keep(const Object& object) const { return connection_.lane().takes(object.total_bytes()); }
   void kept(const ObjectId& id, const Object& object);  // tasks that need it wait until the worker confirms it
 
   void attached(const protocol::Attached& answer);

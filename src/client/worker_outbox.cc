@@ -1,7 +1,6 @@
 #include "client/worker_outbox.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "memory/cgroup.h"
@@ -18,32 +17,27 @@ constexpr std::uint64_t kWorthABlock = 256 * 1024;  // the worker copies a small
 
 }  // namespace
 
-transport::Message to_message(const protocol::Header& header, const std::vector<Buffer>& payload) {
-  transport::Message message;
-  message.reserve(1 + payload.size());
-  message.push_back(transport::Frame::copy(protocol::encode(header)));
-  for (const Buffer& buffer : payload) message.push_back(to_frame(buffer));
-  return message;
-}
-
-Announcement::Announcement(const ObjectId& id, const Object& object) : pickle(object.pickle), parts(object.buffers) {
+Announcement::Announcement(const ObjectId& id, const Object& object) : parts(object.buffers) {
   header.object = id;
   header.device = object.device;
-  header.pickle_follows = pickle.bytes.size() > protocol::kInlineBytes;
-  if (header.pickle_follows) parts.insert(parts.begin(), pickle);
-  for (const Buffer& part : parts) header.buffers.push_back(part.bytes.size());
+  header.pickle_follows = object.pickle.size() > protocol::kInlineBytes;
+  if (header.pickle_follows) parts.insert(parts.begin(), object.pickle);
+  payload.push_back(header.pickle_follows ? Bytes{} : object.pickle);
+  for (const Bytes& part : parts) header.buffers.push_back(part.size());
 }
 
 ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached)
-    : object_(id, object), copy_(object.copies.under_way.lock()) {
+    : ObjectTransfer(Announcement(id, object), object, reached) {}
+
+ObjectTransfer::ObjectTransfer(Announcement announced, const Object& object, const protocol::Reached* reached)
+    : header_(std::move(announced.header)),
+      payload_(std::move(announced.payload)),
+      chunks_(header_.object.hex(), std::move(announced.parts)),
+      sharable_(object.sharable),
+      copy_(object.copies.under_way.lock()) {
   if (!copy_) object.copies.under_way = copy_ = std::make_shared<std::optional<memory::Packing>>();
   if (std::exchange(object.copies.has_been_sent, true)) object.copies.kept = copy_;
-  if (reached == nullptr || reached->buffer >= object_.parts.size() ||
-      reached->offset > object_.header.buffers[reached->buffer])
-    return;
-  announced_ = true;
-  part_ = reached->buffer;
-  offset_ = reached->offset;
+  announced_ = reached != nullptr && chunks_.go_on_at(reached->position());
 }
 
 bool ObjectTransfer::send(transport::Channel& channel) {
@@ -51,26 +45,27 @@ bool ObjectTransfer::send(transport::Channel& channel) {
 }
 
 bool ObjectTransfer::goes_as_memory(const transport::Channel& channel) const {
-  // A copy would make it cost us twice its size.
-  if (memory::memory_is_limited() && !object_.parts.empty() && !object_.parts.front().view) return false;
-  return channel.passes_memory() && !no_memory_ && !announced_ && bytes() >= kWorthABlock;
-}
-
-std::uint64_t ObjectTransfer::bytes() const {
-  return std::accumulate(object_.header.buffers.begin(), object_.header.buffers.end(), std::uint64_t{0});
+  const data::Facts facts{.bytes = bytes(),
+                          .passes_memory = channel.passes_memory() && !no_memory_ && !announced_,
+                          .worth_a_block = kWorthABlock,
+                          .can_be_handed_over = in_place(),
+                          .memory_is_limited = memory::memory_is_limited()};
+  return data::choose_way(facts) == data::Way::kAsMemory;
 }
 
 bool ObjectTransfer::in_place() const {
-  const auto& view = object_.parts.front().view;
-  return view && std::ranges::all_of(object_.parts, [&](const Buffer& part) { return part.view == view; });
+  return sharable_ && std::ranges::all_of(chunks_.buffers(), [this](const Bytes& part) {
+           const auto all = sharable_->bytes();
+           return part.bytes.data() >= all.data() && part.bytes.data() + part.size() <= all.data() + all.size();
+         });
 }
 
 bool ObjectTransfer::send_memory(transport::Channel& channel) {
-  if (in_place() && object_.parts.front().view->block()->freeze()) return send_in_place(channel);
+  if (in_place() && sharable_->block()->freeze()) return send_in_place(channel);
   auto& packing = *copy_;
   if (!packing) {
     std::vector<std::span<const std::byte>> pieces;
-    for (const Buffer& part : object_.parts) pieces.push_back(part.bytes);
+    for (const Bytes& part : chunks_.buffers()) pieces.push_back(part.bytes);
     memory::BlockPool none(0);  // sent memory is given away: nothing comes back to be kept
     auto begun = memory::Packing::begin(none, std::move(pieces));
     if (begun) packing = std::move(*begun);
@@ -82,11 +77,10 @@ bool ObjectTransfer::send_memory(transport::Channel& channel) {
 }
 
 bool ObjectTransfer::send_in_place(transport::Channel& channel) {
-  const auto& view = object_.parts.front().view;
   std::vector<std::uint64_t> places;
-  for (const Buffer& part : object_.parts)
-    places.push_back(static_cast<std::uint64_t>(part.bytes.data() - view->bytes().data()));
-  return send_block(channel, std::move(places), view->block());
+  for (const Bytes& part : chunks_.buffers())
+    places.push_back(static_cast<std::uint64_t>(part.bytes.data() - sharable_->bytes().data()));
+  return send_block(channel, std::move(places), sharable_->block());
 }
 
 // A copy that others get, too, is frozen; else the other end alone has it and may write to it.
@@ -98,37 +92,22 @@ bool ObjectTransfer::send_packed(transport::Channel& channel) {
 
 bool ObjectTransfer::send_block(transport::Channel& channel, std::vector<std::uint64_t> places,
                                 std::shared_ptr<memory::MemoryBlock> block) {
-  object_.header.places = std::move(places);
-  transport::Message message = to_message(object_.header, object_.inline_payload());
+  header_.places = std::move(places);
+  transport::Message message = data::to_message(header_, payload_);
   message.push_back(transport::Frame::share(std::move(block)));
   return channel.send(message) == Sent::kYes;
 }
 
 bool ObjectTransfer::send_chunks(transport::Channel& channel) {
+  const data::Send to_worker = [&](transport::Message& message) { return channel.send(message); };
   if (!announced_) {
-    transport::Message message = to_message(object_.header, object_.inline_payload());
-    if (channel.send(message) != Sent::kYes) return false;
+    transport::Message message = data::to_message(header_, payload_);
+    if (to_worker(message) != Sent::kYes) return false;
     announced_ = true;
   }
-  while (skip_to_next()) {
-    const Buffer& buffer = object_.parts[part_];
-    const std::size_t size = std::min(protocol::kChunkBytes, buffer.bytes.size() - offset_);
-    transport::Message message;
-    message.push_back(
-        transport::Frame::copy(protocol::encode(protocol::Chunk{object_.header.object.hex(), part_, offset_})));
-    message.push_back(to_frame(buffer, offset_, size));
-    if (channel.send(message) != Sent::kYes) return false;
-    offset_ += size;
-  }
+  while (!chunks_.done())
+    if (chunks_.send(to_worker) != Sent::kYes) return false;
   return true;
-}
-
-bool ObjectTransfer::skip_to_next() {
-  while (part_ < object_.parts.size() && offset_ == object_.parts[part_].bytes.size()) {
-    ++part_;
-    offset_ = 0;
-  }
-  return part_ < object_.parts.size();
 }
 
 namespace {
@@ -141,15 +120,15 @@ constexpr std::uint64_t kMostCopied = 128 * 1024 * 1024;
 
 }  // namespace
 
-void Outbox::post(const protocol::Header& header, const std::vector<Buffer>& payload) {
-  small_.push_back(to_message(header, payload));
+void Outbox::post(const protocol::Header& header, const std::vector<Bytes>& payload) {
+  small_.push_back(data::to_message(header, payload));
 }
 
-void Outbox::post_first(const protocol::Header& header) { small_.push_front(to_message(header, {})); }
+void Outbox::post_first(const protocol::Header& header) { small_.push_front(data::to_message(header, {})); }
 
-void Outbox::post_after_bulk(const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload) {
+void Outbox::post_after_bulk(const TaskId& task, const protocol::Header& header, const std::vector<Bytes>& payload) {
   TaskMessages messages{task, {}};
-  messages.messages.push_back(to_message(header, payload));
+  messages.messages.push_back(data::to_message(header, payload));
   post_behind_bulk(std::move(messages));
 }
 
@@ -159,9 +138,9 @@ void Outbox::post_behind_bulk(TaskMessages task) {
 }
 
 void Outbox::post_when_there(std::vector<ObjectId> objects, const TaskId& task, const protocol::Header& header,
-                             const std::vector<Buffer>& payload) {
+                             const std::vector<Bytes>& payload) {
   Waiting& waiting = waiting_.emplace_back(Waiting{std::move(objects), {task, {}}});
-  waiting.task.messages.push_back(to_message(header, payload));
+  waiting.task.messages.push_back(data::to_message(header, payload));
 }
 
 void Outbox::arrived(const ObjectId& object) {
@@ -190,7 +169,7 @@ bool Outbox::post_behind_task(const TaskId& task, const protocol::Header& header
   for (Bulk& one : bulk_)
     if (auto* messages = std::get_if<TaskMessages>(&one); messages != nullptr && messages->task == task)
       found = messages;
-  if (found != nullptr) found->messages.push_back(to_message(header, {}));
+  if (found != nullptr) found->messages.push_back(data::to_message(header, {}));
   return found != nullptr;
 }
 

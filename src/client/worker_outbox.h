@@ -11,25 +11,23 @@
 #include <vector>
 
 #include "client/objects.h"
+#include "data/buffers.h"
 #include "protocol/messages.h"
 #include "transport/channel.h"
 
 namespace pounce::client {
-
-// An object goes over a channel that passes memory as one block, which it is copied into first unless it lies in one
-// already; else it is announced and sent in chunks.
-transport::Message to_message(const protocol::Header& header, const std::vector<Buffer>& payload);
 
 // The message that announces an object to a worker, and the parts that follow it.
 struct Announcement {
   Announcement(const ObjectId& id, const Object& object);
 
   protocol::Object header;
-  Buffer pickle;
-  std::vector<Buffer> parts;
-  std::vector<Buffer> inline_payload() const { return {header.pickle_follows ? Buffer{} : pickle}; }
+  std::vector<Bytes> payload;  // its pickle, if that is small
+  std::vector<Bytes> parts;
 };
 
+// An object goes over a channel that passes memory as one block, which it is copied into first unless it lies in one
+// already; else it is announced and sent in chunks.
 class ObjectTransfer {
  public:
   // reached: what an earlier connection brought there already.
@@ -39,10 +37,11 @@ class ObjectTransfer {
   // It goes as a separate copy, which the other end gives back.
   bool copies(const transport::Channel& channel) const { return goes_as_memory(channel) && !in_place(); }
   bool copied() const { return copy_->has_value(); }
-  const ObjectId& id() const { return object_.header.object; }
-  std::uint64_t bytes() const;
+  const ObjectId& id() const { return header_.object; }
+  std::uint64_t bytes() const { return data::total(chunks_.buffers()); }
 
  private:
+  ObjectTransfer(Announcement announced, const Object& object, const protocol::Reached* reached);
   bool goes_as_memory(const transport::Channel& channel) const;
   bool in_place() const;  // it lies in memory that can be handed over
   bool send_memory(transport::Channel& channel);
@@ -51,23 +50,23 @@ class ObjectTransfer {
   bool send_block(transport::Channel& channel, std::vector<std::uint64_t> places,
                   std::shared_ptr<memory::MemoryBlock> block);
   bool send_chunks(transport::Channel& channel);
-  bool skip_to_next();  // false: all sent
 
-  Announcement object_;
+  protocol::Object header_;
+  std::vector<Bytes> payload_;
+  data::ChunkSender chunks_;
+  std::shared_ptr<memory::View> sharable_;                // the memory that all of it lies in, if it does
   std::shared_ptr<std::optional<memory::Packing>> copy_;  // shared with the object's other transfers
   bool no_memory_ = false, announced_ = false;
-  std::uint32_t part_ = 0;
-  std::uint64_t offset_ = 0;
 };
 
 class Outbox {
  public:
-  void post(const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void post(const protocol::Header& header, const std::vector<Bytes>& payload = {});
   // Behind everything in the bulk lane.
-  void post_after_bulk(const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void post_after_bulk(const TaskId& task, const protocol::Header& header, const std::vector<Bytes>& payload = {});
   // Sends it when these objects have arrived; until then it delays no other message.
   void post_when_there(std::vector<ObjectId> objects, const TaskId& task, const protocol::Header& header,
-                       const std::vector<Buffer>& payload = {});
+                       const std::vector<Bytes>& payload = {});
   // Puts it directly behind this task's message, if that waits here for data. False: it does not.
   bool post_behind_task(const TaskId& task, const protocol::Header& header);
   void post_first(const protocol::Header& header);

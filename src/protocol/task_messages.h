@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "model/ids.h"
 #include "model/task.h"
 #include "pounce/error.h"
@@ -21,6 +22,7 @@ struct Reached {
   std::uint64_t offset = 0;
   bool whole = false;
   bool operator==(const Reached&) const = default;
+  Position position() const { return {buffer, offset}; }
 
   static constexpr auto fields() {
     return table(field("of", &Reached::of, "an object or a task"),

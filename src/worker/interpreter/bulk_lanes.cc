@@ -10,7 +10,7 @@ std::string PeerLanes::name_of(const SessionId& session, const ObjectId& object,
 }
 
 bool PeerLanes::serve(const SessionId& session, const std::string& reader, const ObjectId& object,
-                      std::vector<bulk::Offered> parts) {
+                      std::vector<Bytes> parts) {
   serving_.erase({session, reader});
   bulk::Lane lane;
   if (lane.fd() < 0) return false;
@@ -27,7 +27,7 @@ bool PeerLanes::let_in(const std::string& reader, std::unique_ptr<tls::Channel>&
 }
 
 bool PeerLanes::fetch(const SessionId& session, const ObjectId& object, const std::string& source,
-                      std::string_view keys, std::vector<bulk::Target> targets, bulk::Position from) {
+                      std::string_view keys, std::vector<bulk::Target> targets, Position from) {
   end_fetch(session, object);
   auto credentials = bulk::credentials_of(keys);
   if (!credentials) return false;
@@ -41,7 +41,7 @@ bool PeerLanes::fetch(const SessionId& session, const ObjectId& object, const st
   return false;
 }
 
-std::optional<bulk::Position> PeerLanes::reached(const SessionId& session, const ObjectId& object) const {
+std::optional<Position> PeerLanes::reached(const SessionId& session, const ObjectId& object) const {
   const auto found = fetching_.find({session, object});
   return found == fetching_.end() ? std::nullopt : found->second.reached(object.hex());
 }
@@ -107,7 +107,7 @@ void BulkLanes::dismiss(const SessionId& session) {
 }
 
 bool BulkLanes::serve(const SessionId& session, const std::string& reader, const ObjectId& object,
-                      std::vector<bulk::Offered> parts, std::string_view keys) {
+                      std::vector<Bytes> parts, std::string_view keys) {
   auto credentials = bulk::credentials_of(keys);
   if (!acceptor_ || !credentials) return false;
   end_serving(session, reader);

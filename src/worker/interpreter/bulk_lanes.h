@@ -26,15 +26,14 @@ class PeerLanes {
   static std::string name_of(const SessionId& session, const ObjectId& object, const std::string& to);
 
   // False: no descriptor is left.
-  bool serve(const SessionId& session, const std::string& reader, const ObjectId& object,
-             std::vector<bulk::Offered> parts);
+  bool serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<Bytes> parts);
   bool let_in(const std::string& reader, std::unique_ptr<tls::Channel>& accepted);  // false: no such reader
   void end_serving(const SessionId& session, const std::string& reader) { serving_.erase({session, reader}); }
 
   // False: the fetch cannot begin.
   bool fetch(const SessionId& session, const ObjectId& object, const std::string& source, std::string_view keys,
-             std::vector<bulk::Target> targets, bulk::Position from);
-  std::optional<bulk::Position> reached(const SessionId& session, const ObjectId& object) const;
+             std::vector<bulk::Target> targets, Position from);
+  std::optional<Position> reached(const SessionId& session, const ObjectId& object) const;
   void end_fetch(const SessionId& session, const ObjectId& object) { fetching_.erase({session, object}); }
   std::vector<ObjectId> fetched_by(const SessionId& session) const;
   void stop_fetches(const SessionId& session);  // closes their lanes; reached() still says how far they came
@@ -67,8 +66,8 @@ class BulkLanes {
   void dismiss(const SessionId& session);  // also ends the lanes between it and other workers of that client
   PeerLanes& peers() { return peers_; }
   // Lets the holder of one of these keys fetch these parts. `reader` is its name here. False: there is no port.
-  bool serve(const SessionId& session, const std::string& reader, const ObjectId& object,
-             std::vector<bulk::Offered> parts, std::string_view keys);
+  bool serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<Bytes> parts,
+             std::string_view keys);
   void end_serving(const SessionId& session, const std::string& reader);
 
   void add_to(transport::PollSet& polled);

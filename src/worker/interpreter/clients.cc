@@ -24,19 +24,17 @@ std::size_t size_of(const Message& message) {
 
 }  // namespace
 
-void Outbox::post(const protocol::Header& header, std::vector<SharedBytes> payload) {
-  Message message = to_message(header, payload);
+void Outbox::post(const protocol::Header& header, const std::vector<Bytes>& payload) {
+  Message message = data::to_message(header, payload);
   waiting_bytes_ += size_of(message);
   small_.push_back(std::move(message));
 }
 
-void Outbox::post_outcome(OutcomeMessage outcome, bool as_memory) {
-  if (outcome.bulk.empty()) return post(outcome.header, std::move(outcome.payload));
+void Outbox::post_outcome(OutcomeMessage outcome, data::Way way) {
+  if (outcome.bulk.empty()) return post(outcome.header, outcome.payload);
   drop_bulk(outcome.header.task);
-  as_memory =
-      as_memory && std::ranges::any_of(outcome.bulk, [](const SharedBytes& bytes) { return bytes->size() > 0; });
-  if (!as_memory) post(outcome.header, outcome.payload);
-  OutcomeTransfer transfer(std::move(outcome), as_memory);
+  if (way != data::Way::kAsMemory) post(outcome.header, outcome.payload);
+  OutcomeTransfer transfer(std::move(outcome), way);
   if (!transfer.done()) bulk_.push_back(std::move(transfer));
 }
 

@@ -25,10 +25,9 @@ namespace pounce::worker {
 // of outcomes) behind them, so that a gigabyte on its way never delays an answer.
 class Outbox {
  public:
-  void post(const protocol::Header& header, std::vector<SharedBytes> payload = {});
-  // Its bulk data follows once everything posted so far is gone. Over a route that passes memory the outcome goes as
-  // one block.
-  void post_outcome(OutcomeMessage outcome, bool as_memory);
+  void post(const protocol::Header& header, const std::vector<Bytes>& payload = {});
+  // Its bulk data follows once everything posted so far is gone: in chunks, or as memory with its header.
+  void post_outcome(OutcomeMessage outcome, data::Way way);
   // The client acknowledged or restarted, so the rest of that transfer is not wanted.
   void drop_bulk(const TaskId& task);
   void clear();

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/unique_fd.h"
 #include "device/devices.h"
 #include "device/transfer.h"
@@ -31,15 +32,11 @@ class DeviceObjects {
   Result<std::shared_ptr<device::Placement>> placement(const std::string& word, std::vector<std::uint64_t> sizes,
                                                        const ObjectId& object) const;
 
-  struct Source {  // one buffer's
-    std::span<const std::byte> bytes;
-    std::shared_ptr<const void> keep;
-  };
   struct Work {
     SessionId session;
     ObjectId object;
     std::shared_ptr<device::Placement> placement;
-    std::vector<Source> sources;  // empty: all of it was written already
+    std::vector<Bytes> sources;  // empty: all of it was written already
   };
   Result<void> finish(Work work);
 

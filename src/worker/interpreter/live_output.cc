@@ -91,7 +91,7 @@ void LiveOutput::forward_last() {
   clients_.flush();
 }
 
-bool LiveOutput::show(const std::vector<SharedBytes>& message) {
+bool LiveOutput::show(const std::vector<Bytes>& message) {
   forward_last();
   if (blocked()) return false;
   if (!is_seen()) return true;  // dropped, as printed output is

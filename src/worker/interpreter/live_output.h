@@ -66,7 +66,7 @@ class LiveOutput {
   void forward_last();  // and sends it at once
   // Sends a Jupyter message (JSON, then its buffers) behind everything that was printed so far. False: the reader is
   // far behind.
-  bool show(const std::vector<SharedBytes>& message);
+  bool show(const std::vector<Bytes>& message);
 
   void on(const protocol::Input& input, const DataMessage& message);
   std::optional<std::vector<std::string>> take_input();  // the client's next message to the running task

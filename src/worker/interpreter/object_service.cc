@@ -23,8 +23,7 @@ void tell_whole(ClientSeat& seat, const ObjectId& object) {
 
 std::vector<protocol::Reached> progress_of(const ObjectStore& store, const SessionId& session, const ClientSeat& seat) {
   std::vector<protocol::Reached> all;
-  for (const auto& [object, buffer, offset] : store.progress(session))
-    all.push_back({object.hex(), buffer, offset, false});
+  for (const auto& [object, at] : store.progress(session)) all.push_back({object.hex(), at.buffer, at.offset, false});
   for (const ObjectId& object : seat.come_whole)
     if (store.holds(session, object)) all.push_back({object.hex(), 0, 0, true});
   if (all.size() > kMostReached) all.resize(kMostReached);
@@ -100,7 +99,7 @@ void ObjectService::on(const protocol::Chunk& chunk, const DataMessage& message)
   const auto object = ObjectId::from_hex(chunk.of);
   if (!object || message.frames.size() != 2)
     return message.seat.refuse(ErrorCode::kProtocol, "a chunk needs an object and one payload");
-  receipt(store_.chunk(message.session, *object, chunk.buffer, chunk.offset, message.frames[1].bytes()),
+  receipt(store_.chunk(message.session, *object, {chunk.buffer, chunk.offset}, message.frames[1].bytes()),
           message.session, *object, message.seat);
 }
 
@@ -117,7 +116,7 @@ void ObjectService::receipt(const Result<ObjectStore::Receipt>& receipt, const S
 Result<void> ObjectService::place(const SessionId& session, const ObjectId& object) {
   return store_.landed(session, object).and_then([&](const ObjectStore::Landed& landed) {
     DeviceObjects::Work work{session, object, landed.placement, {}};
-    for (const Lent& buffer : landed.buffers) work.sources.push_back({buffer.bytes, buffer.keep});
+    for (const WritableBytes& buffer : landed.buffers) work.sources.push_back({buffer.bytes, buffer.keep});
     return device_objects_.finish(std::move(work));
   });
 }
@@ -166,7 +165,7 @@ void ObjectService::leave_lane(const SessionId& session) {
   if (lane == nullptr) return;
   lane->close();
   follow_lanes();
-  for (const auto& [object, buffer, offset] : store_.progress(session))
+  for (const auto& [object, at] : store_.progress(session))
     if (const auto position = lane->reached(object.hex())) store_.came_to(session, object, *position);
   lanes_.close(session);
 }

@@ -127,21 +127,18 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
   refused_.erase(key);
   Incoming& incoming = incoming_[key] = Incoming{std::move(*value)};
   if (in_place || (fetched && known != objects_.end()))
-    incoming.buffer = static_cast<std::uint32_t>(incoming.value.sizes.size());
+    incoming.came_whole();
   else
-    incoming.skip_full_buffers();
+    incoming.skip_full();
   return settle(key);
 }
 
-void ObjectStore::Incoming::skip_full_buffers() {
-  while (!whole() && offset == value.sizes[buffer]) {
-    ++buffer;
-    offset = 0;
-  }
+void ObjectStore::Incoming::skip_full() {
+  at.skip_full(value.sizes.size(), [this](std::size_t i) { return value.sizes[i]; });
 }
 
-Result<ObjectStore::Receipt> ObjectStore::chunk(const SessionId& session, const ObjectId& object, std::uint32_t buffer,
-                                                std::uint64_t offset, std::span<const std::byte> bytes) {
+Result<ObjectStore::Receipt> ObjectStore::chunk(const SessionId& session, const ObjectId& object, Position at,
+                                                std::span<const std::byte> bytes) {
   const Key key{session, object};
   const auto found = incoming_.find(key);
   // The sender did not know of the refusal yet.
@@ -149,16 +146,16 @@ Result<ObjectStore::Receipt> ObjectStore::chunk(const SessionId& session, const 
   if (found == incoming_.end())
     return failure(ErrorCode::kProtocol, "a chunk of object " + object.hex() + " came without its announcement");
   Incoming& incoming = found->second;
-  if (buffer != incoming.buffer || offset != incoming.offset || bytes.size() > incoming.value.sizes[buffer] - offset) {
+  if (at != incoming.at || bytes.size() > incoming.value.sizes[at.buffer] - at.offset) {
     refuse(found);
     return failure(ErrorCode::kProtocol, "the chunks of object " + object.hex() + " do not follow each other");
   }
-  if (auto written = incoming.value.write(incoming.value.offsets[buffer] + offset, bytes); !written) {
+  if (auto written = incoming.value.write(incoming.value.offsets[at.buffer] + at.offset, bytes); !written) {
     refuse(found);
     return failure(std::move(written.error()));
   }
-  incoming.offset += bytes.size();
-  incoming.skip_full_buffers();
+  incoming.at.offset += bytes.size();
+  incoming.skip_full();
   return settle(key);
 }
 
@@ -186,7 +183,7 @@ ObjectStore::Receipt ObjectStore::settle(const Key& key) {
 Result<ObjectStore::Landed> ObjectStore::landed(const SessionId& session, const ObjectId& object) const {
   const Value& value = placing_.at(Key{session, object});
   if (!value.block && !value.plain) return Landed{value.placement, {}};
-  return lent(value).map([&](std::vector<Lent> parts) {
+  return lent(value).map([&](std::vector<WritableBytes> parts) {
     if (value.pickle_follows) parts.erase(parts.begin());
     return Landed{value.placement, std::move(parts)};
   });
@@ -219,7 +216,7 @@ std::optional<ObjectStore::Rest> ObjectStore::rest(const SessionId& session, con
   const auto found = incoming_.find(Key{session, object});
   if (found == incoming_.end() || found->second.whole()) return std::nullopt;
   const Incoming& incoming = found->second;
-  Rest rest{{}, {incoming.buffer, incoming.offset}};
+  Rest rest{{}, incoming.at};
   for (std::size_t i = 0; i < incoming.value.sizes.size(); ++i) rest.targets.push_back(incoming.value.target(i));
   return rest;
 }
@@ -238,26 +235,25 @@ bulk::Target ObjectStore::Value::target(std::size_t part) const {
   return target;
 }
 
-void ObjectStore::came_to(const SessionId& session, const ObjectId& object, bulk::Position position) {
+void ObjectStore::came_to(const SessionId& session, const ObjectId& object, Position position) {
   const auto found = incoming_.find(Key{session, object});
   if (found == incoming_.end() || position.buffer >= found->second.value.sizes.size()) return;
-  found->second.buffer = position.buffer;
-  found->second.offset = position.offset;
-  found->second.skip_full_buffers();
+  found->second.at = position;
+  found->second.skip_full();
 }
 
 ObjectStore::Receipt ObjectStore::came_whole(const SessionId& session, const ObjectId& object) {
   const Key key{session, object};
   const auto found = incoming_.find(key);
   if (found == incoming_.end()) return Receipt::kMore;
-  found->second.buffer = static_cast<std::uint32_t>(found->second.value.sizes.size());
+  found->second.came_whole();
   return settle(key);
 }
 
 std::vector<ObjectStore::Progress> ObjectStore::progress(const SessionId& session) const {
   std::vector<Progress> all;
   for (const auto& [key, incoming] : incoming_)
-    if (key.first == session) all.push_back({key.second, incoming.buffer, incoming.offset});
+    if (key.first == session) all.push_back({key.second, incoming.at});
   return all;
 }
 
@@ -286,13 +282,13 @@ void ObjectStore::drop_all(const SessionId& session) {
   }
 }
 
-std::vector<bulk::Offered> ObjectStore::parts(const SessionId& session, const ObjectId& object) const {
+std::vector<Bytes> ObjectStore::parts(const SessionId& session, const ObjectId& object) const {
   if (!holds(session, object)) return {};
   const Value& value = objects_.at(object);
   if (!value.block) return {};  // smaller objects use no lane
   const auto view = memory::View::map(value.block, value.bytes, memory::Sharing::kPrivate);
   if (!view) return {};
-  std::vector<bulk::Offered> parts;
+  std::vector<Bytes> parts;
   for (std::size_t i = 0; i < value.sizes.size(); ++i)
     parts.push_back({(*view)->bytes().subspan(value.offsets[i], value.sizes[i]), *view});
   return parts;
@@ -322,8 +318,8 @@ Result<ObjectUse> ObjectStore::use(const ObjectId& object) const {
   return use;
 }
 
-Result<std::vector<Lent>> ObjectStore::lent(const Value& value) {
-  Lent whole;
+Result<std::vector<WritableBytes>> ObjectStore::lent(const Value& value) {
+  WritableBytes whole;
   if (value.block) {
     auto view = memory::View::map(value.block, value.bytes, memory::Sharing::kPrivate);
     if (!view) return failure(std::move(view.error()));
@@ -332,7 +328,7 @@ Result<std::vector<Lent>> ObjectStore::lent(const Value& value) {
     auto copy = std::make_shared<std::string>(*value.plain);
     whole = {std::as_writable_bytes(std::span(*copy)), copy};
   }
-  std::vector<Lent> parts;
+  std::vector<WritableBytes> parts;
   for (std::size_t i = 0; i < value.sizes.size(); ++i)
     parts.push_back({whole.bytes.subspan(value.offsets[i], value.sizes[i]), whole.keep});
   return parts;

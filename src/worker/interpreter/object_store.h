@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "bulk/exchange.h"
 #include "device/transfer.h"
 #include "memory/block_pool.h"
@@ -56,15 +57,9 @@ class FunctionStore {
 // The objects. Each is a small pickle and the buffers that its arrays live in. An object is received per session, so
 // that one client's broken connection cannot spoil another's copy.
 
-// A piece of memory for one use by one task; `keep` owns the memory. It is writable, and no other task sees it.
-struct Lent {
-  std::span<std::byte> bytes;
-  std::shared_ptr<const void> keep;
-};
-
-struct ObjectUse {
-  Lent pickle;
-  std::vector<Lent> buffers;
+struct ObjectUse {  // by one task: no other one sees what it writes
+  WritableBytes pickle;
+  std::vector<WritableBytes> buffers;
   device::Buffers on_device{};  // instead of `buffers`
 };
 
@@ -96,22 +91,22 @@ class ObjectStore {
   enum class Receipt { kMore, kWhole, kToPlace };
   Result<Receipt> announce(const SessionId& session, ObjectOffer offer);
   // Chunks must come in order. An overrun, a gap or a repeat ends the receipt with an Error.
-  Result<Receipt> chunk(const SessionId& session, const ObjectId& object, std::uint32_t buffer, std::uint64_t offset,
+  Result<Receipt> chunk(const SessionId& session, const ObjectId& object, Position at,
                         std::span<const std::byte> bytes);
   // The missing rest of an object that is fetched: where its parts go, and how far they came.
   struct Rest {
     std::vector<bulk::Target> targets;
-    bulk::Position from;
+    Position from;
   };
   std::optional<Rest> rest(const SessionId& session, const ObjectId& object) const;  // nullopt: nothing is missing
-  void came_to(const SessionId& session, const ObjectId& object, bulk::Position position);
+  void came_to(const SessionId& session, const ObjectId& object, Position position);
   Receipt came_whole(const SessionId& session, const ObjectId& object);
   void give_up(const SessionId& session, const ObjectId& object) { incoming_.erase(Key{session, object}); }
   // An object that must go to a device: where its buffers lie here, each with its owner. No buffers: they were
   // written to the device as they came.
   struct Landed {
     std::shared_ptr<device::Placement> placement;
-    std::vector<Lent> buffers;
+    std::vector<WritableBytes> buffers;
   };
   Result<Landed> landed(const SessionId& session, const ObjectId& object) const;
   // kMore: the object was dropped or announced again meanwhile.
@@ -120,8 +115,7 @@ class ObjectStore {
   // How far the objects came that are still incomplete in this session.
   struct Progress {
     ObjectId object;
-    std::uint32_t buffer = 0;
-    std::uint64_t offset = 0;
+    Position at;
   };
   std::vector<Progress> progress(const SessionId& session) const;
   bool has(const ObjectId& object) const { return objects_.contains(object); }
@@ -130,7 +124,7 @@ class ObjectStore {
   void drop_all(const SessionId& session);
   Result<ObjectUse> use(const ObjectId& object) const;
   // Its parts as they were announced, for another worker to fetch; empty: this session does not have it.
-  std::vector<bulk::Offered> parts(const SessionId& session, const ObjectId& object) const;
+  std::vector<Bytes> parts(const SessionId& session, const ObjectId& object) const;
   // The object in its memory, for a worker on this machine to share; nullopt: this session does not have it, or it is
   // small.
   std::optional<ObjectOffer> lying(const SessionId& session, const ObjectId& object) const;
@@ -159,18 +153,18 @@ class ObjectStore {
   };
   struct Incoming {
     Value value;
-    std::uint32_t buffer = 0;
-    std::uint64_t offset = 0;
-    bool whole() const { return buffer >= value.sizes.size(); }
-    void skip_full_buffers();
+    Position at{};
+    bool whole() const { return at.buffer >= value.sizes.size(); }
+    void skip_full();
+    void came_whole() { at = {static_cast<std::uint32_t>(value.sizes.size()), 0}; }
   };
   using Key = std::pair<SessionId, ObjectId>;
 
   Result<Value> lay_out(ObjectOffer offer) const;
   static Result<Value> placed(Value value, const ObjectOffer& offer);
   Result<void> find_memory(Value& value);
-  static Result<std::vector<Lent>> lent(const Value& value);  // one entry per part, for one use
-  std::uint64_t promised() const;                             // memory that incoming objects will still take
+  static Result<std::vector<WritableBytes>> lent(const Value& value);  // one entry per part, for one use
+  std::uint64_t promised() const;                                      // memory that incoming objects will still take
   Receipt settle(const Key& key);
   void refuse(std::map<Key, Incoming>::iterator incoming);
 

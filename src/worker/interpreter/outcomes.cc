@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
-#include <numeric>
 #include <span>
 #include <utility>
 
+#include "data/buffers.h"
 #include "protocol/message_limits.h"
 #include "worker/interpreter/outcome_transfer.h"
 
@@ -21,24 +21,16 @@ void Outcomes::send(const SessionId& session, const TaskId& task) {
   if (seat == nullptr || !seat->attached) return;
   OutcomeMessage message = outcome_message(task, kept_.at(task));
   message.header.sent_ns = to_ns(Clock::now());
-  const bool as_memory = clients_.passes_memory(*seat);
-  if (auto reached = seat->reached.extract(task); reached && !as_memory)
-    message.header.from = std::move(reached.mapped());
-  if (!as_memory && offer_on_lane(session, message))
-    return seat->outbox.post(message.header, std::move(message.payload));
-  seat->outbox.post_outcome(std::move(message), as_memory);
-}
-
-// False: the outcome is too small, or there is no lane.
-bool Outcomes::offer_on_lane(const SessionId& session, OutcomeMessage& message) {
   bulk::Lane* const lane = lanes_.lane(session);
-  const auto bytes = std::accumulate(message.header.buffers.begin(), message.header.buffers.end(), std::uint64_t{0});
-  if (lane == nullptr || bytes < bulk::kWorthTheLane) return false;
-  std::vector<bulk::Offered> parts;
-  for (const SharedBytes& part : message.bulk) parts.push_back({part->view(), part});
-  lane->offer(message.header.task.hex(), std::move(parts));
+  const data::Way way = data::choose_way({.bytes = data::total(message.bulk),
+                                          .passes_memory = clients_.passes_memory(*seat),
+                                          .has_lane = lane != nullptr});
+  if (auto reached = seat->reached.extract(task); reached && way != data::Way::kAsMemory)
+    message.header.from = std::move(reached.mapped());
+  if (way != data::Way::kOverLane) return seat->outbox.post_outcome(std::move(message), way);
+  lane->offer(task.hex(), std::move(message.bulk));
   message.header.fetched = true;
-  return true;
+  seat->outbox.post(message.header, message.payload);
 }
 
 void Outcomes::forget(const TaskId& task) {
@@ -60,7 +52,7 @@ void Outcomes::remove_files(const std::vector<TaskId>& acknowledged) const {
 // in an outcome.
 void KeptResults::keep(const SessionId& session, const ObjectId& object, JobResult result) {
   Waiting one{session, object, std::move(result)};
-  one.pickle_follows = one.result.pickle->size() > protocol::kInlineBytes;
+  one.pickle_follows = one.result.pickle.size() > protocol::kInlineBytes;
   if (one.pickle_follows) one.parts.push_back(one.result.pickle);
   one.parts.insert(one.parts.end(), one.result.buffers.begin(), one.result.buffers.end());
   waiting_.push_back(std::move(one));
@@ -75,7 +67,7 @@ std::optional<KeptResults::Event> KeptResults::step(memory::BlockPool& blocks) {
   Waiting& one = waiting_.front();
   if (!one.packing) {
     std::vector<std::span<const std::byte>> pieces;
-    for (const SharedBytes& part : one.parts) pieces.push_back(part->view());
+    for (const Bytes& part : one.parts) pieces.push_back(part.bytes);
     if (auto begun = memory::Packing::begin(blocks, std::move(pieces))) one.packing = std::move(*begun);
   }
   const bool fits = one.packing && one.packing->step();
@@ -87,9 +79,8 @@ std::optional<KeptResults::Event> KeptResults::step(memory::BlockPool& blocks) {
 
 ObjectOffer KeptResults::offer_of(const Waiting& one) {
   ObjectOffer offer{one.object, {}, {}, one.pickle_follows, one.packing->block(), one.packing->places()};
-  const auto pickle = one.result.pickle->view();
-  if (!one.pickle_follows) offer.pickle.assign(reinterpret_cast<const char*>(pickle.data()), pickle.size());
-  for (const SharedBytes& part : one.parts) offer.sizes.push_back(part->size());
+  if (!one.pickle_follows) offer.pickle = one.result.pickle.text();
+  for (const Bytes& part : one.parts) offer.sizes.push_back(part.size());
   offer.made_here = true;
   return offer;
 }

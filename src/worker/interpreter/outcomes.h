@@ -34,8 +34,6 @@ class Outcomes {
   void remove_files(const std::vector<TaskId>& acknowledged) const;
 
  private:
-  bool offer_on_lane(const SessionId& session, OutcomeMessage& message);
-
   Clients& clients_;
   BulkLanes& lanes_;
   std::unordered_map<TaskId, KeptOutcome> kept_;
@@ -63,7 +61,7 @@ class KeptResults {
     ObjectId object;
     JobResult result;
     bool pickle_follows = false;
-    std::vector<SharedBytes> parts{};
+    std::vector<Bytes> parts{};
     std::optional<memory::Packing> packing{};
   };
   static ObjectOffer offer_of(const Waiting& one);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "model/ids.h"
 #include "model/task.h"
@@ -19,31 +20,6 @@
 #include "worker/interpreter/object_store.h"
 
 namespace pounce::worker {
-
-// Bytes that several holders keep alive without copying: our own, or memory borrowed from an owner (a Python buffer)
-// that is told once when the last holder lets go, on any thread (ZeroMQ's included): the callback must not block and
-// must not take the GIL. Thread: any.
-class Bytes {
- public:
-  explicit Bytes(std::string own) : own_(std::move(own)), view_(std::as_bytes(std::span(own_))) {}
-  Bytes(std::span<const std::byte> borrowed, std::function<void()> release)
-      : view_(borrowed), release_(std::move(release)) {}
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-  ~Bytes() {
-    if (release_) release_();
-  }
-  std::span<const std::byte> view() const { return view_; }
-  std::size_t size() const { return view_.size(); }
-
- private:
-  std::string own_;
-  std::span<const std::byte> view_;
-  std::function<void()> release_;
-};
-
-using SharedBytes = std::shared_ptr<const Bytes>;
-inline SharedBytes own_bytes(std::string bytes) { return std::make_shared<const Bytes>(std::move(bytes)); }
 
 // As messages and jobs name a time. The client corrects it by the offset of the clocks.
 inline std::int64_t to_ns(TimePoint time) {
@@ -65,9 +41,9 @@ struct Job {
 
 struct JobResult {
   bool ok = false;
-  Error error;         // when not ok
-  SharedBytes pickle;  // the value, or the exception; may be empty when not ok
-  std::vector<SharedBytes> buffers;
+  Error error;   // when not ok
+  Bytes pickle;  // the value, or the exception; may be empty when not ok
+  std::vector<Bytes> buffers;
   model::RunFigures run;
 };
 

@@ -313,7 +313,7 @@ void TaskRunner::tell_detached_end(const TaskId& task) {
   protocol::DetachedEnded ended;
   ended.task = task;
   ended.ok = result.ok;
-  ended.digest.assign(reinterpret_cast<const char*>(result.pickle->view().data()), result.pickle->size());
+  ended.digest = result.pickle.text();
   if (ended.digest.empty()) ended.error = result.error;
   supervisor_.send(ended);
 }

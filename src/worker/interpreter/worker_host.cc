@@ -143,7 +143,7 @@ bool WorkerHost::interrupt_sent() {
   return sent;
 }
 
-bool WorkerHost::show(const std::vector<SharedBytes>& message) {
+bool WorkerHost::show(const std::vector<Bytes>& message) {
   bool taken = false;
   leader_token_->hold([&] { taken = engine_->output().show(message); });
   return taken;

@@ -28,7 +28,7 @@ class WorkerHost {
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task);
   bool interrupt_sent();
-  bool show(const std::vector<SharedBytes>& message);  // any thread
+  bool show(const std::vector<Bytes>& message);  // any thread
   // Blocks until the client sends a message to the running task; nullopt: interrupted, or the worker ends.
   std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
   // The same at the worker's end, for an answer to what was shown. nullopt also if no client is attached or `until`

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, JobMemoryTest, testing::Values(Road::kTls, Road:
 TEST_P(JobMemoryTest, WhatIsLargerIsRefusedByNameAndTheWorkerLives) {
   const auto zeros = std::make_shared<const Source>(kTooMuch);
   const auto object = random_id<ObjectId>();
-  engine->hold_object(object, {client::own_buffer(""), {{zeros->bytes(), zeros}}}, false);
+  engine->hold_object(object, {own_bytes(""), {{zeros->bytes(), zeros}}}, false);
   const TaskId task = submit({object});
 
   grant();

@@ -44,8 +44,8 @@ class EverySize : public LanesTest, public testing::WithParamInterface<std::tupl
 INSTANTIATE_TEST_SUITE_P(
     Roads, EverySize,
     testing::Combine(testing::Values(Road::kMemory, Road::kTls, Road::kZeroMq),
-                     testing::Values(0, 1, kMiB - 1, kMiB, kMiB + 1, bulk::kWorthTheLane - 1, bulk::kWorthTheLane,
-                                     bulk::kWorthTheLane + 1, kLarge, kOverFourGiB)),
+                     testing::Values(0, 1, kMiB - 1, kMiB, kMiB + 1, data::kWorthTheLane - 1, data::kWorthTheLane,
+                                     data::kWorthTheLane + 1, kLarge, kOverFourGiB)),
     [](const auto& info) { return name_of(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param)); });
 
 TEST_P(EverySize, ArrivesAsItWasAndComesBackAsItWas) {
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, ToADevice,
 TEST_P(ToADevice, LiesThereBeforeACallThatTakesItBegins) {
   const auto source = Source::marked(size, 1);
   const auto object = random_id<ObjectId>();
-  engine->hold_object(object, {client::own_buffer("pickle"), {{source->bytes(), source}}, "host"}, false);
+  engine->hold_object(object, {own_bytes("pickle"), {{source->bytes(), source}}, "host"}, false);
   bool right = false;
   run = [&](const worker::Job& job) {
     const auto& placed = job.objects.at(0).on_device;
@@ -100,7 +100,7 @@ TEST_P(ToADevice, LiesThereBeforeACallThatTakesItBegins) {
 TEST_P(EveryLane, ACallWhoseObjectFitsOnNoDeviceEndsWithWhatIsMissing) {
   const auto source = Source::marked(kLarge, 1);
   const auto object = random_id<ObjectId>();
-  engine->hold_object(object, {client::own_buffer("pickle"), {{source->bytes(), source}}, "host:4000"}, false);
+  engine->hold_object(object, {own_bytes("pickle"), {{source->bytes(), source}}, "host:4000"}, false);
   const TaskId task = submit({object}), next = submit({});
 
   grant();
@@ -236,8 +236,7 @@ TEST_P(SlowReader, AWorkerThatDoesNotReadIsSentLittleAndGetsTheRestLater) {
 TEST_P(SlowReader, AClientThatDoesNotReadIsSentLittleAndGetsTheRestLater) {
   run = [&](const worker::Job&) {
     worker::JobResult result = returned({});
-    for (const auto& source : sources)
-      result.buffers.push_back(std::make_shared<const worker::Bytes>(source->bytes(), [source] {}));
+    for (const auto& source : sources) result.buffers.push_back(Bytes{source->bytes(), source});
     return result;
   };
   const TaskId task = submit(), next = submit();
@@ -250,7 +249,7 @@ TEST_P(SlowReader, AClientThatDoesNotReadIsSentLittleAndGetsTheRestLater) {
     ASSERT_TRUE(end_of(one).ok) << end_of(one).error.text;
     EXPECT_EQ(end_of(one).buffers.size(), kPieces);
     EXPECT_TRUE(std::ranges::all_of(end_of(one).buffers,
-                                    [](const client::Memory& buffer) { return buffer.bytes.size() == kPiece; }));
+                                    [](const WritableBytes& buffer) { return buffer.bytes.size() == kPiece; }));
   }
   EXPECT_EQ(read(), kPieces * kPiece);
 }
@@ -286,7 +285,7 @@ TEST_P(EveryLane, AClientWithoutMemoryForAResultSaysSoAndGetsTheNextOne) {
   run = [&](const worker::Job&) {
     if (runs++ > 0) return returned(source);
     worker::JobResult result = returned({});
-    result.buffers.push_back(std::make_shared<const worker::Bytes>(zeros->bytes(), [zeros] {}));
+    result.buffers.push_back(Bytes{zeros->bytes(), zeros});
     return result;
   };
   const TaskId task = submit();

@@ -17,7 +17,7 @@ class PlayedClient : client::EngineTest {
     const std::string endpoint = worker.hear(), worker_key = worker.hear();
     const auto source = Source::marked(kOnItsWay, 1);
     const auto object = random_id<ObjectId>();
-    if (sends) engine->hold_object(object, {client::own_buffer(""), {{source->bytes(), source}}}, false);
+    if (sends) engine->hold_object(object, {own_bytes(""), {{source->bytes(), source}}}, false);
     const TaskId task = sends ? submit({object}) : submit();
     control->say(protocol::Granted{RequestId{1}, lease_id(1), WorkerIndex{0}, Epoch{1}, endpoint, worker_key});
     while (ended(task) == nullptr) turn();

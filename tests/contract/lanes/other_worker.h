@@ -37,7 +37,7 @@ class OtherWorker : protected OtherEnd, public client::EngineTest, public testin
   void turn_here() override { EngineTest::turn(); }
   TaskId submit_object() {
     const auto id = random_id<ObjectId>();
-    engine->hold_object(id, {client::own_buffer(""), {{source->bytes(), source}}}, false);
+    engine->hold_object(id, {own_bytes(""), {{source->bytes(), source}}}, false);
     return submit({id});
   }
   void grant() {

@@ -16,7 +16,7 @@ class PeerLanesTest : public client::EngineTest {
     EngineTest::SetUp();
     open_session();
     object = random_id<ObjectId>();
-    engine->hold_object(object, {client::own_buffer(""), {{source->bytes(), source}}}, false);
+    engine->hold_object(object, {own_bytes(""), {{source->bytes(), source}}}, false);
   }
   void TearDown() override {
     EngineTest::TearDown();
@@ -55,7 +55,7 @@ class PeerLanesTest : public client::EngineTest {
     right += source->is(job.objects.front().buffers.front().bytes);
     worker::JobResult result;
     result.ok = true;
-    result.pickle = worker::own_bytes("pickle");
+    result.pickle = own_bytes("pickle");
     return result;
   }
   std::size_t all_ended() const {
@@ -127,9 +127,9 @@ class PassedOn : public PeerLanesTest {
     client::Call call;
     call.task = tasks.emplace_back(random_id<TaskId>());
     call.resources.gpus = 1;
-    call.function_pickle = client::own_buffer("function");
+    call.function_pickle = own_bytes("function");
     call.function = FunctionId(identity::content_digest(call.function_pickle.bytes));
-    call.payload = {client::own_buffer("arguments")};
+    call.payload = {own_bytes("arguments")};
     call.objects = {result};
     engine->submit(call);
     RequestId request;

@@ -47,8 +47,8 @@ inline std::string one_free_port() {
 inline worker::JobResult returned(const std::shared_ptr<const Source>& source) {
   worker::JobResult result;
   result.ok = true;
-  result.pickle = worker::own_bytes("pickle");
-  if (source) result.buffers.push_back(std::make_shared<const worker::Bytes>(source->bytes(), [source] {}));
+  result.pickle = own_bytes("pickle");
+  if (source) result.buffers.push_back(Bytes{source->bytes(), source});
   return result;
 }
 
@@ -125,7 +125,7 @@ class LanesTest : public client::EngineTest {
   ObjectId hold(const std::shared_ptr<const Source>& source) { return hold(source->bytes(), source); }
   ObjectId hold(std::span<const std::byte> bytes, std::shared_ptr<const void> keep) {
     const auto id = random_id<ObjectId>();
-    engine->hold_object(id, {client::own_buffer(""), {{bytes, std::move(keep)}}}, false);
+    engine->hold_object(id, {own_bytes(""), {{bytes, std::move(keep)}}}, false);
     return id;
   }
 
@@ -151,7 +151,7 @@ class LanesTest : public client::EngineTest {
   std::uint64_t moved() const { return beside_calls() + over_lanes() + object_memory(); }
   // So many bytes, there and back, took the road that this test is about, as far as they are worth it.
   void expect_road(std::uint64_t bytes) const {
-    const bool lane = is_lane(road) && bytes >= bulk::kWorthTheLane, calls = !lane && road != Road::kMemory;
+    const bool lane = is_lane(road) && bytes >= data::kWorthTheLane, calls = !lane && road != Road::kMemory;
     EXPECT_GE(beside_calls(), calls ? 2 * bytes : 0);
     EXPECT_LT(beside_calls(), calls ? 2 * bytes + bytes / 100 + kBesides : kBesides);
     EXPECT_GE(over_lanes(), lane ? 2 * bytes : 0);

@@ -24,9 +24,9 @@ std::string pattern(std::size_t size, std::uint32_t seed) {
   return text;
 }
 
-Offered offered(const std::shared_ptr<const std::string>& text) { return {std::as_bytes(std::span(*text)), text}; }
-std::vector<Offered> offered(const std::vector<std::string>& texts) {
-  std::vector<Offered> all;
+Bytes offered(const std::shared_ptr<const std::string>& text) { return {std::as_bytes(std::span(*text)), text}; }
+std::vector<Bytes> offered(const std::vector<std::string>& texts) {
+  std::vector<Bytes> all;
   for (const std::string& text : texts) all.push_back(offered(std::make_shared<const std::string>(text)));
   return all;
 }

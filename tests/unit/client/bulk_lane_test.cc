@@ -51,12 +51,12 @@ class LaneTest : public LanesTest {
   }
 
   ObjectId hold(std::size_t size, char fill = 'b') {
-    Object made{own_buffer("pickle"), {own_buffer(std::string(size, fill))}};
+    Object made{own_bytes("pickle"), {own_bytes(std::string(size, fill))}};
     const ObjectId id = digest_object(made.pickle, made.buffers);
     engine->hold_object(id, std::move(made), false);
     return id;
   }
-  void fetch(const ObjectId& object, bulk::Position from = {}) {
+  void fetch(const ObjectId& object, Position from = {}) {
     lane->fetch(object.hex(), {{room.size(), std::as_writable_bytes(std::span(room)), {}, {}}}, from);
   }
   static protocol::Outcome outcome_of(const TaskId& task) {
@@ -198,7 +198,7 @@ TEST_F(KeptResultTest, IsOfferedByTheClientAsItCameWhereItsWorkerCannotKeepIt) {
   const TaskId task = kept();
   const auto result_of = engine->take_kept(task);
   submit({result_of->id});
-  Memory& of_user = const_cast<Memory&>(ended(task)->buffers.front());
+  WritableBytes& of_user = const_cast<WritableBytes&>(ended(task)->buffers.front());
   std::ranges::fill(of_user.bytes, std::byte{0});
 
   worker->say(protocol::NotFetched{result_of->id});
@@ -307,7 +307,7 @@ TEST_F(LaneTest, ItsConnectionsAreGivenBackWhenNothingTookThemForAMinuteAndMadeA
       lost += std::holds_alternative<LinkLost>(event);
   };
   const auto send = [&](const ObjectId& id, char fill) {
-    const Object made{own_buffer(""), {own_buffer(std::string(kLarge, fill))}};
+    const Object made{own_bytes(""), {own_bytes(std::string(kLarge, fill))}};
     link.objects().send(id, made);
     for (const ObjectId& wanted : link.objects().take_wanted()) link.objects().offer(wanted, made);
   };

@@ -10,7 +10,7 @@ namespace {
 
 class ObjectsTest : public testing::Test {
  protected:
-  Object made(const std::string& text) { return {own_buffer(text), {}}; }
+  Object made(const std::string& text) { return {own_bytes(text), {}}; }
   std::string found() const {
     const Object* object = objects.find(id);
     return object == nullptr

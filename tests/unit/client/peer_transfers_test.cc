@@ -14,7 +14,7 @@ class PeerTransfersTest : public LanesTest {
   void SetUp() override {
     LanesTest::SetUp();
     if (IsSkipped()) return;
-    Object made{own_buffer("pickle"), {own_buffer(std::string(kLarge, 'b'))}};
+    Object made{own_bytes("pickle"), {own_bytes(std::string(kLarge, 'b'))}};
     object = digest_object(made.pickle, made.buffers);
     engine->hold_object(object, std::move(made), false);
   }
@@ -97,7 +97,7 @@ TEST_P(ObjectForMany, IsSentByNobodyMoreThanLog2OfTheirNumberAndOneTimes) {
 }
 
 TEST_F(PeerTransfersTest, NobodyIsAskedForWhatLiesOnADevice) {
-  Object made{own_buffer("for a device"), {own_buffer(std::string(kLarge, 'b'))}, "cuda"};
+  Object made{own_bytes("for a device"), {own_bytes(std::string(kLarge, 'b'))}, "cuda"};
   object = digest_object(made.pickle, made.buffers);
   engine->hold_object(object, std::move(made), false);
   begin(3);

@@ -21,8 +21,8 @@ class WorkerTest : public EngineTest {
     worker.say(protocol::QueryIs{{task}, {RemoteTaskState::kUnknown}});
   }
   static Object object(std::size_t pickle_size, std::vector<std::size_t> buffer_sizes) {
-    Object made{own_buffer(std::string(pickle_size, 'p')), {}};
-    for (const std::size_t size : buffer_sizes) made.buffers.push_back(own_buffer(std::string(size, 'b')));
+    Object made{own_bytes(std::string(pickle_size, 'p')), {}};
+    for (const std::size_t size : buffer_sizes) made.buffers.push_back(own_bytes(std::string(size, 'b')));
     return made;
   }
   ObjectId hold(Object made, bool send_now = false) {
@@ -240,7 +240,7 @@ TEST_F(WorkerTest, WhatAWorkerShowsForATaskThatHasEndedIsAnsweredThere) {
   end_of(task);
   worker->say(protocol::Output{task, "message"}, {R"({"type":"parting"})"});
   settle([&] { return count_told<Printed>() > 0; });
-  engine->tell(task, {own_buffer("more")});
+  engine->tell(task, {own_bytes("more")});
   settle([&, w = worker] { return w->count<protocol::Input>() > 0; });
   EXPECT_EQ(worker->payload_of_last<protocol::Input>(), "more");
 }

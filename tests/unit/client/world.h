@@ -213,9 +213,9 @@ class EngineTest : public testing::Test {
     Call call;
     call.task = random_id<TaskId>();
     call.retries = retries;
-    call.function_pickle = own_buffer(std::move(function));
+    call.function_pickle = own_bytes(std::move(function));
     call.function = FunctionId(identity::content_digest(call.function_pickle.bytes));
-    call.payload = {own_buffer("arguments")};
+    call.payload = {own_bytes("arguments")};
     call.objects = std::move(objects);
     call.submitted_ns = Clock::now().time_since_epoch().count();
     engine->submit(call);
@@ -274,7 +274,7 @@ class EngineTest : public testing::Test {
   std::vector<Event> told;
 };
 
-inline std::string text_of(const Memory& memory) {
+inline std::string text_of(const WritableBytes& memory) {
   return {reinterpret_cast<const char*>(memory.bytes.data()), memory.bytes.size()};
 }
 

@@ -30,8 +30,7 @@ class KeptResultsTest : public testing::Test {
   std::vector<std::string> texts() const {
     const ObjectUse use = *store.use(kObject);
     std::vector<std::string> all;
-    for (const Lent& part : use.buffers)
-      all.emplace_back(reinterpret_cast<const char*>(part.bytes.data()), part.bytes.size());
+    for (const WritableBytes& part : use.buffers) all.emplace_back(part.text());
     return all;
   }
 

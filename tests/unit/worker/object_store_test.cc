@@ -16,7 +16,7 @@ const ObjectId kObject = id_of<ObjectId>(7);
 const std::uint64_t kMoreThanThereIs = std::uint64_t{2} * static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                                        static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 
-std::string text(const Lent& lent) { return {reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size()}; }
+std::string text(const WritableBytes& buffer) { return std::string(buffer.text()); }
 
 class ObjectStoreTest : public testing::Test {
  protected:
@@ -25,7 +25,7 @@ class ObjectStoreTest : public testing::Test {
   }
   Result<Receipt> chunk(const SessionId& session, std::uint32_t buffer, std::uint64_t offset,
                         const std::string& bytes) {
-    return store.chunk(session, kObject, buffer, offset, std::as_bytes(std::span(bytes)));
+    return store.chunk(session, kObject, {buffer, offset}, std::as_bytes(std::span(bytes)));
   }
   void hold(const SessionId& session) {
     ASSERT_TRUE(announce(session, {3}).has_value());
@@ -160,7 +160,7 @@ TEST_F(FetchedTest, GoesOnWhereItWasWhenItIsAnnouncedAgain) {
   EXPECT_EQ(announce_fetched(kAlice, {4, 2}), Receipt::kMore);
 
   const auto rest = store.rest(kAlice, kObject);
-  EXPECT_EQ(rest->from, (bulk::Position{1, 0}));
+  EXPECT_EQ(rest->from, (Position{1, 0}));
   write(rest->targets[1], 0, "ef");
   EXPECT_EQ(store.came_whole(kAlice, kObject), Receipt::kWhole);
   EXPECT_EQ(text(store.use(kObject)->buffers[0]), "abcd");
@@ -238,7 +238,7 @@ TEST_F(ObjectStoreTest, ForgetsWhatADismissedSessionHeldOrWasSending) {
   store.announce(kAlice, {id_of<ObjectId>(8), "p", {3}, false});
   store.drop_all(kAlice);
   EXPECT_FALSE(store.has(kObject));
-  EXPECT_FALSE(store.chunk(kAlice, id_of<ObjectId>(8), 0, 0, std::as_bytes(std::span("abc", 3))).has_value());
+  EXPECT_FALSE(store.chunk(kAlice, id_of<ObjectId>(8), {}, std::as_bytes(std::span("abc", 3))).has_value());
 }
 
 TEST_F(ObjectStoreTest, IsolatesUsesWhateverTheSize) {
@@ -296,7 +296,7 @@ TEST_F(BoundedTest, WhatIsUnderWayHasItsMemoryAlready) {
 TEST_F(BoundedTest, WhatHasComeIsNotCountedTwice) {
   const std::string half(std::size_t{20} << 20, 'a');
   EXPECT_EQ(announce(kObject, std::uint64_t{40} << 20), Receipt::kMore);
-  store.chunk(kAlice, kObject, 0, 0, std::as_bytes(std::span(half)));
+  store.chunk(kAlice, kObject, {}, std::as_bytes(std::span(half)));
   left -= half.size();  // as the kernel counts it
 
   EXPECT_EQ(announce(id_of<ObjectId>(8), std::uint64_t{28} << 20), Receipt::kMore);

@@ -19,9 +19,9 @@ OutcomeMessage message_of(std::size_t pickle, const std::vector<std::size_t>& bu
   return outcome_message(id_of<TaskId>(1), outcome);
 }
 
-std::vector<std::size_t> sizes(const std::vector<SharedBytes>& parts) {
+std::vector<std::size_t> sizes(const std::vector<Bytes>& parts) {
   std::vector<std::size_t> sizes;
-  for (const SharedBytes& part : parts) sizes.push_back(part->size());
+  for (const Bytes& part : parts) sizes.push_back(part.size());
   return sizes;
 }
 
