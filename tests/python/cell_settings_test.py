@@ -7,21 +7,23 @@ import time
 
 import pytest
 from kernel import notebook_at_home
-from pounce._common import settings
+from pounce._common.settings import table
 from pounce.cell.notebook_settings import NotebookSettings
-from state_process_test import SETTINGS
+from state_process_test import SETTINGS, installed, with_reasons
 
 IMPORTS = "import contextlib, decimal, json, locale, logging, os, socket, sys, time, warnings"
-LIBRARIES = "\n".join(sorted({change.partition(";")[0] for change, _ in SETTINGS.values() if change.startswith("import")}))
+LIBRARIES = "\n".join(sorted({change.partition(";")[0] for change, _ in installed(SETTINGS).values() if change.startswith("import")}))
 MORE = {
     "a variable of the environment": ("os.environ['MY_FLAG'] = 'a\\nb'", "os.environ.get('MY_FLAG')"),
     "one that is gone": ("os.environ.pop('TO_GO', None)", "os.environ.get('TO_GO')"),
+    "a folder of sys.path": ("os.makedirs('added', exist_ok=True); sys.path.append(os.path.abspath('added'))",
+                            "'added' in map(os.path.basename, sys.path)"),
     "the folder": ("os.makedirs('below', exist_ok=True); os.chdir('below')", "os.path.basename(os.getcwd())"),
 }
 FILE = "a handler that writes a file"  # of the notebook's folder, which the last row leaves
 ROWS = {**SETTINGS, **MORE, FILE: (SETTINGS[FILE][0], "[type(one).__name__ for one in logging.getLogger('mine').handlers]")}
 LOOKS = "print(json.dumps({row: repr(eval(look)) for row, look in json.loads(%r).items()}))"
-LOOK = LOOKS % json.dumps({row: look for row, (_, look) in ROWS.items()})
+LOOK = LOOKS % json.dumps({row: look for row, (_, look) in installed(ROWS).items()})
 THERE = "%%pounce --cpus 1\n"
 
 
@@ -40,14 +42,14 @@ def looks(notebook):
         return json.loads(shown.stdout.splitlines()[-1])
 
     before = look(THERE)
-    notebook.run(IMPORTS + "\n" + "\n".join(change for change, _ in ROWS.values()))
+    notebook.run(IMPORTS + "\n" + "\n".join(change for change, _ in installed(ROWS).values()))
     here, there = look(""), look(THERE)
     notebook.run("%pounce release")
     return before, here, there, look(THERE)
 
 
 @pytest.mark.xdist_group("cell_settings")
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.replace(" ", "-"))
+@pytest.mark.parametrize("row", with_reasons(ROWS))
 def test_a_setting_of_the_notebook_is_there_on_its_worker_and_on_the_next(row, looks):
     before, here, there, next_one = (each[row] for each in looks)
 
@@ -69,7 +71,7 @@ def test_what_a_cell_changes_stays_until_the_notebook_changes_the_same_setting(n
 
 @pytest.mark.xdist_group("cell_settings")
 def test_the_page_of_settings_names_what_follows_and_what_cannot(notebook, looks):
-    told = notebook.run("import numpy\nnumpy.set_printoptions(formatter={'float': lambda x: 'x'})\n%pounce settings")
+    told = notebook.run("import numpy\nnumpy.set_printoptions(formatter={'float': iter([]).__next__})\n%pounce settings")
 
     assert "environment: " in told.stdout and "MY_FLAG" in told.stdout and "pandas: display." in told.stdout
     assert "printing formatter does not follow" in told.stdout
@@ -90,4 +92,4 @@ def test_nothing_is_sent_when_nothing_changed_and_a_look_takes_no_millisecond():
 def test_options_that_are_as_usual_are_not_sent():
     rows = NotebookSettings().since(0).rows
 
-    assert all(row not in rows for row, setting in settings.SETTINGS.items() if setting.usual is not None and setting.module is None)
+    assert all(row not in rows for row, setting in table.SETTINGS.items() if setting.usual is not None and setting.module is None)
