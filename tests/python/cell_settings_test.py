@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -71,11 +74,94 @@ def test_what_a_cell_changes_stays_until_the_notebook_changes_the_same_setting(n
 
 @pytest.mark.xdist_group("cell_settings")
 def test_the_page_of_settings_names_what_follows_and_what_cannot(notebook, looks):
-    told = notebook.run("import numpy\nnumpy.set_printoptions(formatter={'float': iter([]).__next__})\n%pounce settings")
+    told = notebook.run("import numpy\nnumpy.set_printoptions(formatter={'float': (one for one in ()).send})\n%pounce settings")
 
     assert "environment: " in told.stdout and "MY_FLAG" in told.stdout and "pandas: display." in told.stdout
     assert "printing formatter does not follow" in told.stdout
     notebook.run("numpy.set_printoptions(formatter=None)")
+
+
+@pytest.mark.xdist_group("cell_settings")
+def test_a_variable_of_a_mebibyte_follows_and_one_that_is_gone_again_too(notebook, looks):
+    shows = "import os\nprint(len(os.environ.get('BIG', '')))"
+    notebook.run("os.environ['BIG'] = 'x' * 2**20")
+    assert notebook.run(THERE + shows).stdout.splitlines()[-1] == "1048576"
+    notebook.run("del os.environ['BIG']")
+    assert notebook.run(THERE + shows).stdout.splitlines()[-1] == "0"
+
+
+STARTUP = {
+    "10-names.py": "greeting = 'hello'\ndef greet(name): return f'{greeting} {name}'\n"
+                   "from IPython.core.magic import register_line_magic\n"
+                   "@register_line_magic\ndef hail(line): return greet(line)",
+    "20-fails.py": "before = 1\nraise ValueError('of a startup file')"}
+
+
+@pytest.fixture(scope="module")
+def notebook_with_startup_files():
+    with notebook_at_home("%load_ext pounce", startup=STARTUP) as made:
+        yield made
+
+
+@pytest.mark.xdist_group("cell_startup")
+def test_names_and_magics_of_startup_files_are_names_like_others(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+
+    assert notebook.run(THERE + "print(greet('you'), before)").stdout.splitlines()[-1] == "hello you 1"
+    assert notebook.run(THERE + "%hail me").value == "'hello me'"
+    notebook.run("greeting = 'good day'")
+    assert notebook.run(THERE + "%hail me").value == "'good day me'"
+    notebook.run("%pounce release")
+    assert notebook.run(THERE + "%hail me").value == "'good day me'"
+
+
+@pytest.mark.xdist_group("cell_startup")
+def test_a_macro_of_the_notebook_runs_in_a_cell(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+    notebook.run("counted = 20")
+    notebook.run("get_ipython().user_ns['more'] = __import__('IPython.core.macro').core.macro.Macro('counted += 1\\nprint(counted)\\n')")
+
+    assert notebook.run(THERE + "more").stdout.splitlines()[-1] == "21"
+
+
+@pytest.mark.xdist_group("cell_startup")
+def test_a_formatter_of_a_class_of_the_notebook_shows_its_values_and_one_that_raises_leaves_their_text(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+    notebook.run("class Sum:\n    pass\nunit = 'kg'\n"
+                 "get_ipython().display_formatter.formatters['text/html'].for_type(Sum, lambda value: f'<b>{unit}</b>')\n"
+                 "class Bad:\n    def __repr__(self): return 'bad'\n"
+                 "get_ipython().display_formatter.formatters['text/html'].for_type(Bad, lambda value: 1 / 0)")
+
+    (shown,) = notebook.run(THERE + "Sum()").of("execute_result")
+    assert shown["data"]["text/html"] == "<b>kg</b>"
+    (shown,) = notebook.run(THERE + "Bad()").of("execute_result")
+    assert shown["data"] == {"text/plain": "bad"}
+
+
+@pytest.mark.xdist_group("cell_startup")
+def test_a_feature_of_the_future_holds_in_later_cells_on_the_worker(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+    shows = THERE + "def f(a: not_there): pass\nprint(f.__annotations__)"
+    assert "not_there" in notebook.run(shows).error["text"]
+    notebook.run("from __future__ import annotations")
+
+    assert notebook.run(shows).stdout.splitlines()[-1] == "{'a': 'not_there'}"
+
+
+def test_proxies_and_hubs_that_the_kernel_was_started_with_follow():
+    program = "from pounce.cell.notebook_settings import NotebookSettings\nprint(sorted(NotebookSettings().since(0).rows['environment']))"
+    started = {"HTTPS_PROXY": "http://proxy:3128", "HF_HUB_OFFLINE": "1", "http_proxy": "http://localhost:1", "OTHER": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, **started}, capture_output=True, text=True, check=True)
+
+    names = done.stdout
+    assert "HTTPS_PROXY" in names and "HF_HUB_OFFLINE" in names and "http_proxy" not in names and "OTHER" not in names
+
+
+def test_flags_that_cannot_follow_are_named():
+    program = "from pounce._common.settings.table import left_out\nprint(left_out())"
+    done = subprocess.run([sys.executable, "-b", "-X", "importtime", "-X", "dev", "-c", program], capture_output=True, text=True, check=True)
+
+    assert "the flag -b of Python" in done.stdout and "the flag -X importtime of Python" in done.stdout and "dev" not in done.stdout
 
 
 def test_nothing_is_sent_when_nothing_changed_and_a_look_takes_no_millisecond():

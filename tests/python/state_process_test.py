@@ -118,13 +118,18 @@ SETTINGS = {
     "torch's threads": ("import torch; torch.set_num_threads(7)", "torch.get_num_threads()"),
     "torch's anomalies": ("import torch; torch.autograd.set_detect_anomaly(True)", "torch.is_anomaly_enabled()"),
     "cudnn's determinism": ("import torch; torch.backends.cudnn.deterministic = True", "torch.backends.cudnn.deterministic"),
-    "a function that prints numbers": ("import numpy; numpy.set_printoptions(formatter={'complex': lambda one: 'one'})",
+    "a function that prints numbers": ("import numpy; numpy.set_printoptions(formatter={'complexfloat': lambda one: 'one'})",
                                        "str(numpy.array([1j]))"),
     "matplotlib's style": ("import matplotlib.style; matplotlib.style.use('ggplot')", "matplotlib.rcParams['axes.facecolor']"),
     "matplotlib's backend": ("import matplotlib; matplotlib.use('svg')", "matplotlib.rcParams['backend'].lower() == 'svg'"),
-    "pictures": ("import matplotlib_inline.backend_inline; matplotlib_inline.backend_inline.set_matplotlib_formats('svg')",
-                 "matplotlib_inline.config.InlineBackend.instance(parent=get_ipython()).figure_formats"),
-    "seaborn": ("import seaborn; seaborn.set_theme(style='dark')", "matplotlib.colors.to_hex('b')"),
+    "formats of figures": (
+        "import matplotlib.figure, matplotlib_inline.backend_inline; matplotlib_inline.backend_inline.set_matplotlib_formats('svg')",
+        "matplotlib.figure.Figure in get_ipython().display_formatter.formatters['image/svg+xml'].type_printers"),
+    "how figures are saved": (
+        "import matplotlib_inline.config; "
+        "matplotlib_inline.config.InlineBackend.instance(parent=get_ipython()).print_figure_kwargs = {'dpi': 33}",
+        "matplotlib_inline.config.InlineBackend.instance(parent=get_ipython()).print_figure_kwargs"),
+    "seaborn": ("import seaborn; seaborn.set_theme(style='darkgrid')", "matplotlib.colors.to_hex('b')"),
     "pandas' plots": ("import plotly.express, pandas; pandas.set_option('plotting.backend', 'plotly')",
                       "pandas.get_option('plotting.backend')"),
     "xarray": ("import xarray; xarray.set_options(display_max_rows=5)", "xarray.get_options()['display_max_rows']"),
@@ -239,6 +244,28 @@ def test_an_extension_that_the_worker_lacks_is_named_with_how_to_install_it_and_
     assert failed == {"IPython extension not_there": "this worker has no module not_there; "
                       "%pip install not_there in a %%pounce cell installs it"}
     assert list(waiting.parts) == ["IPython"]
+
+
+LATER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pounce._common.cell_protocol import SettingsChange
+from pounce._common.settings.setting import pickled
+from pounce._worker.cell.saved_namespace import SavedNamespace
+SavedNamespace({}, ()).follow(SettingsChange("kernel", 0, 1, {"sklearn": {"working_memory": (1, pickled(77))}}))
+assert "sklearn" not in sys.modules
+import sklearn
+assert sklearn.get_config()["working_memory"] == 77
+"""
+
+
+def test_a_library_that_a_cell_imports_has_its_settings_in_the_next_line():
+    pytest.importorskip("sklearn")
+    site = str(Path(blobs.__file__).parents[3])
+
+    done = subprocess.run([sys.executable, "-c", LATER, site], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_state_of_an_older_pounce_is_read():

@@ -59,7 +59,7 @@ class NotebookSettings:
                 if self._note(row, option, value, following):
                     self._number = following
             if row not in self._seen:
-                self._seen[row] = {**before, **_copied({**now, **new})}
+                self._seen[row] = {**before, **_copied(now)}
             elif new:
                 self._seen[row].update(_copied(new))
         for name in left_out():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +57,7 @@ def matplotlib_left_out(library: Any) -> Iterator[str]:
 
 # ---- the pictures that a notebook shows ----
 
+_KINDS = {"png": "image/png", "jpeg": "image/jpeg", "svg": "image/svg+xml", "pdf": "application/pdf"}
 _PICTURES = ("figure_formats", "print_figure_kwargs", "close_figures")
 
 
@@ -66,7 +69,19 @@ def _inline(config: Any) -> Any:
 def pictures(config: Any) -> dict[str, Any] | None:
     if not config.InlineBackend.initialized():
         return None
-    return {name: getattr(_inline(config), name) for name in _PICTURES}
+    options = {name: getattr(_inline(config), name) for name in _PICTURES}
+    return options | {"figure_formats": _formats() or options["figure_formats"]}
+
+
+def _formats() -> set[str]:
+    """Those of the printers for figures: ``set_matplotlib_formats`` changes no more than them."""
+    figures, shell = sys.modules.get("matplotlib.figure"), importlib.import_module("IPython").get_ipython()
+    found = set()
+    for name, kind in _KINDS.items():
+        printer = shell.display_formatter.formatters[kind].type_printers.get(getattr(figures, "Figure", None))
+        if isinstance(printer, functools.partial):
+            found.add("retina" if printer.func.__name__ == "retina_figure" else name)
+    return found
 
 
 def usual_pictures(config: Any) -> dict[str, Any]:
@@ -75,6 +90,8 @@ def usual_pictures(config: Any) -> dict[str, Any]:
 
 def set_pictures(config: Any, options: dict[str, Any]) -> None:
     inline = _inline(config)
+    if "matplotlib" in sys.modules:  # its figures are shown so from now on; else when it is imported
+        inline.shell = importlib.import_module("IPython").get_ipython()
     for name, value in options.items():
         setattr(inline, name, value)
 

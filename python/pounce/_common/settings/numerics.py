@@ -22,7 +22,7 @@ XARRAY = {"arithmetic_broadcast": True, "arithmetic_compat": "minimal", "arithme
              for part in ("attrs", "coords", "data_vars", "data", "groups", "indexes")},
           "display_default_indexes": False, "enable_cftimeindex": True, "file_cache_maxsize": 128,
           "keep_attrs": "default", "netcdf_engine_order": ("netcdf4", "h5netcdf", "scipy"),
-          "warn_for_unclosed_files": False, "use_bottleneck": True, "use_flox": True,
+          "warn_for_unclosed_files": False, "use_bottleneck": False, "use_flox": True,
           "use_new_combine_kwarg_defaults": False, "use_numbagg": True, "use_opt_einsum": True,
           "facetgrid_figsize": "computed"}
 # Which devices there are is the worker's own: jax_platforms and its like stay.
@@ -33,6 +33,11 @@ JAX = {"jax_enable_x64": False, "jax_debug_nans": False, "jax_debug_infs": False
        "jax_debug_key_reuse": False, "jax_enable_checks": False, "jax_explain_cache_misses": False}
 
 _REGISTERED, _DEPRECATED = "_registered_options", "_deprecated_options"  # pandas' defaults are not public
+
+
+def set_printing(numpy: Any, options: dict[str, Any]) -> None:
+    """numpy forgets the formatter whenever other options are set."""
+    numpy.set_printoptions(**{"formatter": numpy.get_printoptions()["formatter"], **options})
 
 
 def _pandas_config() -> tuple[dict[str, Any], dict[str, Any]]:

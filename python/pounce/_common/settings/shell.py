@@ -133,13 +133,15 @@ def left_out(library: Any) -> Iterator[str]:
 
 
 def names_read(library: Any, source: str) -> set[str]:
-    """Variables that the person's magics in this code read, and those that formatters may read after it."""
+    """Macros in this code, variables that the person's magics in it read, and those that formatters may read after
+    it."""
     shell = library.get_ipython()
     words = set(_WORD.findall(source))
+    macros = {word for word in words if type(shell.user_ns.get(word)).__name__ == "Macro"}
     used = [function for name, function in _magics(shell).items() if name.rpartition(" ")[2] in words]
     used += [value[-1] for value in _formatters(shell).values()]
     codes = (function.__code__ for one in used for function in _functions(one))
-    return set().union(*(global_reads(code) for code in codes))
+    return macros.union(*(global_reads(code) for code in codes))
 
 
 def _functions(thing: Any) -> list[Any]:

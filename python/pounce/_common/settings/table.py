@@ -24,7 +24,7 @@ SETTINGS: dict[str, Setting] = {
     "random": Setting("random", lambda random: random.getstate(), lambda random, state: random.setstate(state)),
     "numpy": Setting("numpy.random", lambda random: random.get_state(), lambda random, state: random.set_state(state)),
     "printing": Setting("numpy", lambda numpy: numpy.get_printoptions(),
-                        lambda numpy, options: numpy.set_printoptions(**options), lambda _: numerics.PRINTING),
+                        numerics.set_printing, lambda _: numerics.PRINTING),
     "numpy errors": Setting("numpy", lambda numpy: numpy.geterr(), lambda numpy, kinds: numpy.seterr(**kinds),
                             lambda _: numerics.NUMPY_ERRORS),
     "torch": Setting("torch", torch_options.generators, torch_options.set_generators),
