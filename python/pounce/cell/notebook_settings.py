@@ -12,7 +12,7 @@ from .._common.cell_protocol import SettingsChange
 from .._common.local_modules import search_path
 from .._common.settings import shell
 from .._common.settings.python import environment_at_start, passed_on
-from .._common.settings.setting import differing, pickled
+from .._common.settings.setting import BY_SETUP, differing, pickled
 from .._common.settings.table import GENERATORS, SETTINGS, left_out
 from .stop import say
 
@@ -62,8 +62,8 @@ class NotebookSettings:
                 self._seen[row] = {**before, **_copied(now)}
             elif new:
                 self._seen[row].update(_copied(new))
-        for name in left_out():
-            self._has_problem(name, "a cell with --setup makes it on each worker")
+        for name, instead in left_out().items():
+            self._has_problem(name, instead)
 
     def _rows(self) -> Iterator[tuple[str, _Options, _Options]]:
         """Each row with its options, and as they were when it was last looked at, or in a fresh process."""
@@ -96,7 +96,7 @@ class NotebookSettings:
             data = pickled(value)
         except Exception as error:
             self._changes.get(row, {}).pop(option, None)
-            self._has_problem(name, f"{type(error).__name__}: {error}")
+            self._has_problem(name, f"{type(error).__name__}: {error}; {BY_SETUP}")
             return False
         self._problems.pop(name, None)
         self._changes.setdefault(row, {})[option] = number, data

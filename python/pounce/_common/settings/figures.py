@@ -49,10 +49,10 @@ def _chosen(backend: Any) -> str:
     return "" if not usual or name == usual.lower() or _INLINE in name else name
 
 
-def matplotlib_left_out(library: Any) -> Iterator[str]:
+def matplotlib_left_out(library: Any) -> Iterator[tuple[str, str]]:
     backend = _chosen(dict.get(library.rcParams, _BACKEND))
     if backend and backend not in _FILES:
-        yield f"matplotlib's backend {backend}, since a worker has no screen: figures are pictures there;"
+        yield f"matplotlib's backend {backend}", "a worker has no screen, so figures are pictures there"
 
 
 # ---- the pictures that a notebook shows ----
@@ -123,7 +123,7 @@ def set_plotly(io: Any, options: dict[str, Any]) -> None:
 
 # ---- altair ----
 
-ALTAIR = dict.fromkeys(("theme", "data", "renderer"), ("default", {}, None))
+ALTAIR: dict[str, Any] = dict.fromkeys(("theme", "data", "renderer"), ("default", {}, None))
 
 
 def _registries(altair: Any) -> dict[str, Any]:

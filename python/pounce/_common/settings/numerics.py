@@ -27,10 +27,11 @@ XARRAY = {"arithmetic_broadcast": True, "arithmetic_compat": "minimal", "arithme
           "facetgrid_figsize": "computed"}
 # Which devices there are is the worker's own: jax_platforms and its like stay.
 JAX = {"jax_enable_x64": False, "jax_debug_nans": False, "jax_debug_infs": False, "jax_disable_jit": False,
-       "jax_default_matmul_precision": None, "jax_numpy_rank_promotion": "allow", "jax_numpy_dtype_promotion": "standard",
-       "jax_default_prng_impl": "threefry2x32", "jax_threefry_partitionable": True, "jax_log_compiles": False,
-       "jax_traceback_filtering": "auto", "jax_check_tracer_leaks": False, "jax_compilation_cache_dir": None,
-       "jax_debug_key_reuse": False, "jax_enable_checks": False, "jax_explain_cache_misses": False}
+       "jax_default_matmul_precision": None, "jax_numpy_rank_promotion": "allow",
+       "jax_numpy_dtype_promotion": "standard", "jax_default_prng_impl": "threefry2x32",
+       "jax_threefry_partitionable": True, "jax_log_compiles": False, "jax_traceback_filtering": "auto",
+       "jax_check_tracer_leaks": False, "jax_compilation_cache_dir": None, "jax_debug_key_reuse": False,
+       "jax_enable_checks": False, "jax_explain_cache_misses": False}
 
 _REGISTERED, _DEPRECATED = "_registered_options", "_deprecated_options"  # pandas' defaults are not public
 

@@ -68,8 +68,8 @@ def set_decimal(library: Any, saved: dict[str, Any]) -> None:
 # ---- what a kernel was started with ----
 
 # Proxies and hubs: a notebook's server sets them for its kernels, and no worker is started with them.
-_PASSED_ON = ("*_PROXY", "*_proxy", "HF_*", "HUGGINGFACE_*", "TRANSFORMERS_*", "WANDB_*", "MLFLOW_*", "REQUESTS_CA_BUNDLE",
-              "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_PASSED_ON = ("*_PROXY", "*_proxy", "HF_*", "HUGGINGFACE_*", "TRANSFORMERS_*", "WANDB_*", "MLFLOW_*",
+              "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _THIS_MACHINE = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -105,15 +105,19 @@ _FOLLOW = ("dev", "utf8", "warn_default_encoding", "pycache_prefix", "no_debug_r
 _FLAGS = {"ignore_environment": "-E", "no_site": "-S", "bytes_warning": "-b", "verbose": "-v"}
 
 
-def flags_left_out(_: Any) -> Iterator[str]:
+def flags_left_out(_: Any) -> Iterator[tuple[str, str]]:
     """Flags that no variable gives to a Python that others start."""
     extra: Mapping[str, Any] = getattr(sys, _EXTRA)
     for name, flag in _FLAGS.items():
         if getattr(sys.flags, name):
-            yield f"the flag {flag} of Python"
+            yield _flag(flag)
     for name in extra:
         if name not in _FOLLOW:
-            yield f"the flag -X {name} of Python"
+            yield _flag(f"-X {name}")
+
+
+def _flag(flag: str) -> tuple[str, str]:
+    return f"the flag {flag} of Python", f"a line !python {flag} … in the cell starts a Python that has it"
 
 
 def environment_at_start() -> dict[str, str]:

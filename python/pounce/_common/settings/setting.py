@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from .. import bundle
 
+BY_SETUP = "a cell with --setup makes it on each worker"  # what to do about a setting that cannot travel
+
 
 class Setting(NamedTuple):
     """Read and written with the imported `library`; of Python itself, with the module that has it.
@@ -22,7 +24,7 @@ class Setting(NamedTuple):
     read: Callable[[Any], Any]
     write: Callable[[Any, Any], Any]
     usual: Callable[[Any], Mapping[str, Any]] | None = None  # each option as it is in a fresh process
-    left_out: Callable[[Any], Iterable[str]] = lambda library: ()  # names what cannot travel
+    left_out: Callable[[Any], Iterable[tuple[str, str]]] = lambda library: ()  # what cannot travel, and what to do
 
     @property
     def module(self) -> Any:

@@ -1,17 +1,17 @@
 """Settings of IPython: how it shows values and errors, aliases, and magics and formatters that the person made."""
 
 from __future__ import annotations
-
 import __future__
 
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..code_names import global_reads
 from ..local_modules import is_local
+from .setting import BY_SETUP
 
 USUAL = {"xmode": "Context", "precision": "", "aliases": [], "interactivity": "last_expr", "pprint": True,
          "automagic": True, "autocall": 0, "future": []}
@@ -19,7 +19,8 @@ USUAL = {"xmode": "Context", "precision": "", "aliases": [], "interactivity": "l
 _MAGIC, _CLASS, _FORMATTER, _EXTENSION = " magic ", "magics ", "formatter ", "extension "
 _TEXT = "text/plain"
 # The kernel's; autoreload's work is done by reloads (_worker/cell/reloads.py), so that both sides have the same text.
-_NOT_OURS = frozenset(("pounce", "storemagic", "IPython.extensions.storemagic", "autoreload", "IPython.extensions.autoreload"))
+_NOT_OURS = frozenset(("pounce", "storemagic", "IPython.extensions.storemagic", "autoreload",
+                       "IPython.extensions.autoreload"))
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 _WORD = re.compile(r"\w+")
 
@@ -56,9 +57,9 @@ def write(library: Any, saved: dict[str, Any]) -> None:
             shell.register_magic_function(value, kind, magic)
 
 
-_SETTERS = {
+_SETTERS: dict[str, Callable[[Any, Any], Any]] = {
     "xmode": lambda shell, mode: shell.InteractiveTB.set_mode(mode),
-    "precision": lambda shell, precision: setattr(_text_formatter(shell), "float_precision", precision),
+    "precision": lambda shell, precision: _set_precision(shell, precision),
     "aliases": lambda shell, aliases: [shell.alias_manager.define_alias(name, line) for name, line in aliases],
     "interactivity": lambda shell, value: setattr(shell, "ast_node_interactivity", value),
     "pprint": lambda shell, is_on: setattr(_text_formatter(shell), "pprint", is_on),
@@ -66,6 +67,15 @@ _SETTERS = {
     "autocall": lambda shell, value: setattr(shell, "autocall", value),
     "future": lambda shell, names: _set_features(shell, names),
 }
+
+
+def _set_precision(shell: Any, precision: str) -> None:
+    """IPython sets numpy's too, which has a row of its own."""
+    numpy = sys.modules.get("numpy")
+    printing = numpy.get_printoptions() if numpy is not None else {}
+    _text_formatter(shell).float_precision = precision
+    if numpy is not None:
+        numpy.set_printoptions(**printing)
 
 
 def _set_features(shell: Any, names: list[str]) -> None:
@@ -119,17 +129,17 @@ def _formatters(shell: Any) -> dict[str, Any]:
     return found
 
 
-def left_out(library: Any) -> Iterator[str]:
+def left_out(library: Any) -> Iterator[tuple[str, str]]:
     """What the person made of other kinds."""
     shell = library.get_ipython()
     if shell is None:
         return
     for function in (*shell.input_transformers_cleanup, *shell.input_transformers_post):
         if getattr(function, "__module__", "") == "__main__":
-            yield f"the input transformer {getattr(function, '__name__', function)}"
+            yield f"the input transformer {getattr(function, '__name__', function)}", BY_SETUP
     for transformer in shell.ast_transformers:
         if type(transformer).__module__ == "__main__":
-            yield f"the syntax transformer {type(transformer).__name__}"
+            yield f"the syntax transformer {type(transformer).__name__}", BY_SETUP
 
 
 def names_read(library: Any, source: str) -> set[str]:

@@ -46,7 +46,7 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
-def left_out() -> list[str]:
-    """Settings of this process that another one will not have."""
+def left_out() -> dict[str, str]:
+    """Settings of this process that another one will not have, and what to do instead."""
     named = (setting.left_out(setting.module) for setting in SETTINGS.values() if setting.module is not None)
-    return [name for names in named for name in names]
+    return dict(both for every in named for both in every)

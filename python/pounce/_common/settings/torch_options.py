@@ -53,7 +53,7 @@ def _usual_threads(torch: Any) -> int:
 def _cores(processors: set[int]) -> set[str]:
     """Those of one core have the same siblings."""
     try:
-        return {open(_SIBLINGS.format(processor)).read() for processor in processors}  # noqa: SIM115
+        return {open(_SIBLINGS.format(processor)).read() for processor in processors}
     except OSError:
         return {str(processor) for processor in processors}
 

@@ -339,7 +339,7 @@ class SavedNamespace:
             return False
         self._behind, self._ran_s, self._due_s = False, 0.0, 0.0
         self._notes.saved(report.unparkable, self._remade)
-        self._notes.settings_left_out([*left_out(), *unpicklable])
+        self._notes.settings_left_out(left_out() | unpicklable)
         self.unshared.tell_saved(self._folder, "unsaved" if report.unparkable.keys() - self._remade else "saved")
         return True
 

@@ -51,8 +51,8 @@ class StateNotes:
             tell(f"the setting {name} could not be made here: {why}")
         self._failed.add((name, why))
 
-    def settings_left_out(self, names: Collection[str]) -> None:
+    def settings_left_out(self, reasons: dict[str, str]) -> None:
         """The next worker will not have these settings."""
-        for name in sorted(set(names) - self._left_out):
-            tell(f"{name} stays with this worker: a cell with --setup makes it on each")
-        self._left_out |= set(names)
+        for name in sorted(reasons.keys() - self._left_out):
+            tell(f"{name} stays with this worker: {reasons[name]}")
+        self._left_out |= reasons.keys()
