@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from kernel import notebook_at_home
@@ -146,6 +148,14 @@ def test_a_feature_of_the_future_holds_in_later_cells_on_the_worker(notebook_wit
     notebook.run("from __future__ import annotations")
 
     assert notebook.run(shows).stdout.splitlines()[-1] == "{'a': 'not_there'}"
+
+
+def test_the_page_of_settings_lists_every_row_of_the_table():
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text().partition("## What does not follow")[0]
+    first_columns = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    listed = {row for column in first_columns for row in re.findall("`([^`]+)`", column)}
+
+    assert listed == {*table.SETTINGS, "environment", "search path"}
 
 
 def test_proxies_and_hubs_that_the_kernel_was_started_with_follow():
