@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from kernel import notebook_at_home
-from pounce._common import settings
+from pounce._common.settings import table
 from pounce.cell.notebook_settings import NotebookSettings
-from state_process_test import SETTINGS
+from state_process_test import SETTINGS, installed, with_reasons
 
 IMPORTS = "import contextlib, decimal, json, locale, logging, os, socket, sys, time, warnings"
-LIBRARIES = "\n".join(sorted({change.partition(";")[0] for change, _ in SETTINGS.values() if change.startswith("import")}))
+LIBRARIES = "\n".join(sorted({change.partition(";")[0] for change, _ in installed(SETTINGS).values() if change.startswith("import")}))
 MORE = {
     "a variable of the environment": ("os.environ['MY_FLAG'] = 'a\\nb'", "os.environ.get('MY_FLAG')"),
     "one that is gone": ("os.environ.pop('TO_GO', None)", "os.environ.get('TO_GO')"),
+    "a folder of sys.path": ("os.makedirs('added', exist_ok=True); sys.path.append(os.path.abspath('added'))",
+                            "'added' in map(os.path.basename, sys.path)"),
     "the folder": ("os.makedirs('below', exist_ok=True); os.chdir('below')", "os.path.basename(os.getcwd())"),
 }
 FILE = "a handler that writes a file"  # of the notebook's folder, which the last row leaves
 ROWS = {**SETTINGS, **MORE, FILE: (SETTINGS[FILE][0], "[type(one).__name__ for one in logging.getLogger('mine').handlers]")}
 LOOKS = "print(json.dumps({row: repr(eval(look)) for row, look in json.loads(%r).items()}))"
-LOOK = LOOKS % json.dumps({row: look for row, (_, look) in ROWS.items()})
+LOOK = LOOKS % json.dumps({row: look for row, (_, look) in installed(ROWS).items()})
 THERE = "%%pounce --cpus 1\n"
 
 
@@ -40,14 +47,14 @@ def looks(notebook):
         return json.loads(shown.stdout.splitlines()[-1])
 
     before = look(THERE)
-    notebook.run(IMPORTS + "\n" + "\n".join(change for change, _ in ROWS.values()))
+    notebook.run(IMPORTS + "\n" + "\n".join(change for change, _ in installed(ROWS).values()))
     here, there = look(""), look(THERE)
     notebook.run("%pounce release")
     return before, here, there, look(THERE)
 
 
 @pytest.mark.xdist_group("cell_settings")
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.replace(" ", "-"))
+@pytest.mark.parametrize("row", with_reasons(ROWS))
 def test_a_setting_of_the_notebook_is_there_on_its_worker_and_on_the_next(row, looks):
     before, here, there, next_one = (each[row] for each in looks)
 
@@ -69,11 +76,102 @@ def test_what_a_cell_changes_stays_until_the_notebook_changes_the_same_setting(n
 
 @pytest.mark.xdist_group("cell_settings")
 def test_the_page_of_settings_names_what_follows_and_what_cannot(notebook, looks):
-    told = notebook.run("import numpy\nnumpy.set_printoptions(formatter={'float': lambda x: 'x'})\n%pounce settings")
+    told = notebook.run("import numpy\nnumpy.set_printoptions(formatter={'float': (one for one in ()).send})\n%pounce settings")
 
     assert "environment: " in told.stdout and "MY_FLAG" in told.stdout and "pandas: display." in told.stdout
     assert "printing formatter does not follow" in told.stdout
     notebook.run("numpy.set_printoptions(formatter=None)")
+
+
+@pytest.mark.xdist_group("cell_settings")
+def test_a_variable_of_a_mebibyte_follows_and_one_that_is_gone_again_too(notebook, looks):
+    shows = "import os\nprint(len(os.environ.get('BIG', '')))"
+    notebook.run("os.environ['BIG'] = 'x' * 2**20")
+    assert notebook.run(THERE + shows).stdout.splitlines()[-1] == "1048576"
+    notebook.run("del os.environ['BIG']")
+    assert notebook.run(THERE + shows).stdout.splitlines()[-1] == "0"
+
+
+STARTUP = {
+    "10-names.py": "greeting = 'hello'\ndef greet(name): return f'{greeting} {name}'\n"
+                   "from IPython.core.magic import register_line_magic\n"
+                   "@register_line_magic\ndef hail(line): return greet(line)",
+    "20-fails.py": "before = 1\nraise ValueError('of a startup file')"}
+
+
+@pytest.fixture(scope="module")
+def notebook_with_startup_files():
+    with notebook_at_home("%load_ext pounce", startup=STARTUP) as made:
+        yield made
+
+
+@pytest.mark.xdist_group("cell_startup")
+def test_names_and_magics_of_startup_files_are_names_like_others(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+
+    assert notebook.run(THERE + "print(greet('you'), before)").stdout.splitlines()[-1] == "hello you 1"
+    assert notebook.run(THERE + "%hail me").value == "'hello me'"
+    notebook.run("greeting = 'good day'")
+    assert notebook.run(THERE + "%hail me").value == "'good day me'"
+    notebook.run("%pounce release")
+    assert notebook.run(THERE + "%hail me").value == "'good day me'"
+
+
+@pytest.mark.xdist_group("cell_startup")
+def test_a_macro_of_the_notebook_runs_in_a_cell(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+    notebook.run("counted = 20")
+    notebook.run("get_ipython().user_ns['more'] = __import__('IPython.core.macro').core.macro.Macro('counted += 1\\nprint(counted)\\n')")
+
+    assert notebook.run(THERE + "more").stdout.splitlines()[-1] == "21"
+
+
+@pytest.mark.xdist_group("cell_startup")
+def test_a_formatter_of_a_class_of_the_notebook_shows_its_values_and_one_that_raises_leaves_their_text(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+    notebook.run("class Sum:\n    pass\nunit = 'kg'\n"
+                 "get_ipython().display_formatter.formatters['text/html'].for_type(Sum, lambda value: f'<b>{unit}</b>')\n"
+                 "class Bad:\n    def __repr__(self): return 'bad'\n"
+                 "get_ipython().display_formatter.formatters['text/html'].for_type(Bad, lambda value: 1 / 0)")
+
+    (shown,) = notebook.run(THERE + "Sum()").of("execute_result")
+    assert shown["data"]["text/html"] == "<b>kg</b>"
+    (shown,) = notebook.run(THERE + "Bad()").of("execute_result")
+    assert shown["data"] == {"text/plain": "bad"}
+
+
+@pytest.mark.xdist_group("cell_startup")
+def test_a_feature_of_the_future_holds_in_later_cells_on_the_worker(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+    shows = THERE + "def f(a: not_there): pass\nprint(f.__annotations__)"
+    assert "not_there" in notebook.run(shows).error["text"]
+    notebook.run("from __future__ import annotations")
+
+    assert notebook.run(shows).stdout.splitlines()[-1] == "{'a': 'not_there'}"
+
+
+def test_the_page_of_settings_lists_every_row_of_the_table():
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text().partition("## What does not follow")[0]
+    first_columns = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    listed = {row for column in first_columns for row in re.findall("`([^`]+)`", column)}
+
+    assert listed == {*table.SETTINGS, "environment", "search path"}
+
+
+def test_proxies_and_hubs_that_the_kernel_was_started_with_follow():
+    program = "from pounce.cell.notebook_settings import NotebookSettings\nprint(sorted(NotebookSettings().since(0).rows['environment']))"
+    started = {"HTTPS_PROXY": "http://proxy:3128", "HF_HUB_OFFLINE": "1", "http_proxy": "http://localhost:1", "OTHER": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, **started}, capture_output=True, text=True, check=True)
+
+    names = done.stdout
+    assert "HTTPS_PROXY" in names and "HF_HUB_OFFLINE" in names and "http_proxy" not in names and "OTHER" not in names
+
+
+def test_flags_that_cannot_follow_are_named():
+    program = "from pounce._common.settings.table import left_out\nprint(left_out())"
+    done = subprocess.run([sys.executable, "-b", "-X", "importtime", "-X", "dev", "-c", program], capture_output=True, text=True, check=True)
+
+    assert "the flag -b of Python" in done.stdout and "the flag -X importtime of Python" in done.stdout and "dev" not in done.stdout
 
 
 def test_nothing_is_sent_when_nothing_changed_and_a_look_takes_no_millisecond():
@@ -90,4 +188,4 @@ def test_nothing_is_sent_when_nothing_changed_and_a_look_takes_no_millisecond():
 def test_options_that_are_as_usual_are_not_sent():
     rows = NotebookSettings().since(0).rows
 
-    assert all(row not in rows for row, setting in settings.SETTINGS.items() if setting.usual is not None and setting.module is None)
+    assert all(row not in rows for row, setting in table.SETTINGS.items() if setting.usual is not None and setting.module is None)

@@ -27,6 +27,26 @@ def test_a_worker_has_what_activation_gave_and_nothing_of_an_outer_job(home):
     assert run.reports["python"]
 
 
+FLAGS = {"PYTHONNOUSERSITE": "1", "PYTHONUTF8": "1", "PYTHONOPTIMIZE": "1", "PYTHONWARNINGS": "ignore::ResourceWarning"}
+
+
+def test_a_worker_is_started_with_the_flags_of_this_python(home):
+    home.environment.update(FLAGS)
+
+    run = home.run("""
+        def flags():
+            import os, sys
+            own = sys.flags
+            return own.no_user_site, own.utf8_mode, own.optimize, "ignore::ResourceWarning" in sys.warnoptions
+        with pounce.Client(launcher="local") as client:
+            report(here=flags(), there=client.submit(flags).result(60))
+            report(shown=client.submit(lambda: __import__("os").environ.copy()).result(60))
+    """)
+
+    assert run.reports["there"] == run.reports["here"] == [1, 1, 1, True]
+    assert {name: run.reports["shown"].get(name) for name in FLAGS} == FLAGS
+
+
 def test_what_a_child_of_the_worker_prints_shows_at_once(home):
     run = home.run("""
         import subprocess

@@ -119,15 +119,23 @@ def set_apart(home) -> None:
     python = home.folder / "python"
     python.write_text(APART.format(python=sys.executable))
     python.chmod(0o755)
+    add_startup_file(home, "apart.py", f"import sys; sys.executable = {str(python)!r}")
+
+
+def add_startup_file(home, name: str, text: str) -> None:
+    """A file that IPython runs in each new kernel of this home."""
     startup = home.folder / ".ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "apart.py").write_text(f"import sys; sys.executable = {str(python)!r}")
+    startup.mkdir(parents=True, exist_ok=True)
+    (startup / name).write_text(text)
 
 
 @contextmanager
-def notebook_at_home(first_cell: str, apart: bool = False):
-    """A kernel in a home of its own, on workers of the local launcher; `first_cell` has run in it."""
+def notebook_at_home(first_cell: str, apart: bool = False, startup: dict[str, str] | None = None):
+    """A kernel in a home of its own, on workers of the local launcher; `first_cell` has run in it. `startup`: texts of
+    files that IPython runs first, by their names."""
     with made_home(idle_release_s=600) as home:
+        for name, text in (startup or {}).items():
+            add_startup_file(home, name, text)
         if apart:
             set_apart(home)
         notebook = Notebook(home)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import logging
 import os
@@ -11,8 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from pounce._common.settings import SETTINGS as TABLE
-from pounce._common.settings import left_out
+from pounce._common.settings.setting import packed, pickled
+from pounce._common.settings.table import SETTINGS as TABLE
+from pounce._common.settings.table import left_out
 from pounce._worker.state import blobs, process_state
 from pounce._worker.state.problems import StateError
 from state_folder import restorer_of, saved
@@ -91,14 +93,76 @@ SETTINGS = {
     "polars": ("import polars; polars.Config.set_tbl_rows(3)", "polars.Config.state(if_set=True).get('POLARS_FMT_MAX_ROWS')"),
     "scikit-learn": ("import sklearn; sklearn.set_config(transform_output='pandas')",
                      "sklearn.get_config()['transform_output']"),
-    "IPython's precision": ("get_ipython().run_line_magic('precision', '3')", "get_ipython().display_formatter.format(1 / 3)"),
+    "IPython's precision": ("get_ipython().run_line_magic('precision', '3')", "get_ipython().display_formatter.formatters['text/plain'].float_format"),
     "IPython's tracebacks": ("get_ipython().run_line_magic('xmode', 'Minimal')", "get_ipython().InteractiveTB.mode"),
     "an alias": ("get_ipython().run_line_magic('alias', 'greet echo hello')",
                  "get_ipython().alias_manager.get_alias('greet')"),
+    "what a cell shows": ("get_ipython().ast_node_interactivity = 'last_expr_or_assign'",
+                          "get_ipython().ast_node_interactivity"),
+    "printing of values": ("get_ipython().run_line_magic('pprint', 'off')",
+                           "get_ipython().display_formatter.formatters['text/plain'].pprint"),
+    "automagic": ("get_ipython().run_line_magic('automagic', 'off')", "get_ipython().automagic"),
+    "a feature of the future": ("get_ipython().compile('from __future__ import annotations', 'cell', 'exec')",
+                                "get_ipython().compile.flags & __import__('__future__').annotations.compiler_flag"),
+    "a line's magic": ("from IPython.core.magic import register_line_magic\n"
+                       "@register_line_magic\ndef shout(line): return line.upper()",
+                       "get_ipython().find_line_magic('shout') and get_ipython().run_line_magic('shout', 'a')"),
+    "a cell's magic": ("from IPython.core.magic import register_cell_magic\n"
+                       "@register_cell_magic\ndef twice(line, cell): return cell * 2",
+                       "get_ipython().find_cell_magic('twice') and get_ipython().run_cell_magic('twice', '', 'a')"),
+    "a class of magics": ("from IPython.core.magic import Magics, line_magic, magics_class\n@magics_class\nclass Own(Magics):\n"
+                          "    @line_magic\n    def whisper(self, line): return line.lower()\nget_ipython().register_magics(Own)",
+                          "get_ipython().find_line_magic('whisper') and get_ipython().run_line_magic('whisper', 'A')"),
+    "a formatter": ("get_ipython().display_formatter.formatters['text/html'].for_type(complex, lambda value: f'<b>{value}</b>')",
+                    "get_ipython().display_formatter.format(1j)[0].get('text/html')"),
+    "torch's threads": ("import torch; torch.set_num_threads(7)", "torch.get_num_threads()"),
+    "torch's anomalies": ("import torch; torch.autograd.set_detect_anomaly(True)", "torch.is_anomaly_enabled()"),
+    "cudnn's determinism": ("import torch; torch.backends.cudnn.deterministic = True", "torch.backends.cudnn.deterministic"),
+    "a function that prints numbers": ("import numpy; numpy.set_printoptions(formatter={'complexfloat': lambda one: 'one'})",
+                                       "str(numpy.array([1j]))"),
+    "matplotlib's style": ("import matplotlib.style; matplotlib.style.use('ggplot')", "matplotlib.rcParams['axes.facecolor']"),
+    "matplotlib's backend": ("import matplotlib; matplotlib.use('svg')", "matplotlib.rcParams['backend'].lower() == 'svg'"),
+    "formats of figures": (
+        "import matplotlib.figure, matplotlib_inline.backend_inline; matplotlib_inline.backend_inline.set_matplotlib_formats('svg')",
+        "matplotlib.figure.Figure in get_ipython().display_formatter.formatters['image/svg+xml'].type_printers"),
+    "how figures are saved": (
+        "import matplotlib_inline.config; "
+        "matplotlib_inline.config.InlineBackend.instance(parent=get_ipython()).print_figure_kwargs = {'dpi': 33}",
+        "matplotlib_inline.config.InlineBackend.instance(parent=get_ipython()).print_figure_kwargs"),
+    "seaborn": ("import seaborn; seaborn.set_theme(style='darkgrid')", "matplotlib.colors.to_hex('b')"),
+    "pandas' plots": ("import plotly.express, pandas; pandas.set_option('plotting.backend', 'plotly')",
+                      "pandas.get_option('plotting.backend')"),
+    "xarray": ("import xarray; xarray.set_options(display_max_rows=5)", "xarray.get_options()['display_max_rows']"),
+    "jax": ("import jax; jax.config.update('jax_enable_x64', True)", "jax.config.jax_enable_x64"),
+    "plotly": ("import plotly.io, plotly.graph_objects; plotly.io.templates['mine'] = plotly.graph_objects.layout.Template(layout={'height': 321}); "
+               "plotly.io.templates.default = 'mine'",
+               "plotly.io.templates.default in plotly.io.templates and plotly.io.templates[plotly.io.templates.default].layout.height"),
+    "altair's rows": ("import altair; altair.data_transformers.enable(max_rows=9)", "altair.data_transformers.options"),
+    "altair's theme": ("import altair; altair.theme.register('own', enable=True)(lambda: altair.theme.ThemeConfig({'height': 77}))",
+                       "altair.theme.get()().get('height')"),
 }
 
+
+
+def lacks(change: str) -> str:
+    """The library that a row needs and that is not installed here; empty: there is none."""
+    imports = change.partition(";")[0].removeprefix("import ") if change.startswith("import ") else ""
+    return next((name for name in filter(None, imports.split(", ")) if importlib.util.find_spec(name.partition(".")[0]) is None), "")
+
+
+def with_reasons(rows: dict) -> list:
+    reasons = {row: f"{lacks(change)} is not installed" if lacks(change) else "" for row, (change, _) in rows.items()}
+    return [pytest.param(row, marks=pytest.mark.skipif(bool(reason), reason=reason), id=row.replace(" ", "-"))
+            for row, reason in reasons.items()]
+
+
+def installed(rows: dict) -> dict:
+    return {row: both for row, both in rows.items() if not lacks(both[0])}
+
+
 WORKER = """
-import sys
+import os, sys
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 sys.path.insert(0, sys.argv[1])
 import contextlib, decimal, json, locale, logging, os, socket, time, warnings
 from IPython.core.interactiveshell import InteractiveShell
@@ -126,15 +190,15 @@ def two_workers(tmp_path_factory):
     """What the rows show as usual, in the worker that sets them, and in the next one."""
     folder, site, seen = tmp_path_factory.mktemp("workers"), str(Path(blobs.__file__).parents[3]), []
     for which in ("first", "next"):
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", WORKER, site, which, json.dumps(SETTINGS)],
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", WORKER, site, which, json.dumps(installed(SETTINGS))],
                               capture_output=True, text=True, cwd=folder)
         assert done.returncode == 0, done.stderr
         seen.append(json.loads(done.stdout.splitlines()[-1]))
-    return {row: (*seen[0][row], seen[1][row][1]) for row in SETTINGS}
+    return {row: (*seen[0][row], seen[1][row][1]) for row in installed(SETTINGS)}
 
 
 @pytest.mark.xdist_group("settings")
-@pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.replace(" ", "-"))
+@pytest.mark.parametrize("row", with_reasons(SETTINGS))
 def test_a_setting_is_there_in_the_next_process(row, two_workers):
     usual, first, following = two_workers[row]
 
@@ -157,6 +221,59 @@ def test_a_handler_that_cannot_be_made_again_is_named():
         assert "the handler Mine of the logger root" in left_out()
     finally:
         logging.root.removeHandler(handler)
+
+
+def test_options_that_cannot_be_pickled_or_read_cost_no_others_and_are_named():
+    problems: dict[str, str] = {}
+    data = packed({"xmode": "Context", "line magic bad": (one for one in "")}, problems)
+    waiting = process_state.Waiting(pickle.dumps({"decimal": packed({"prec": 30, "rounding": 5}, {}), "environment": data}, 5))
+
+    assert list(problems) == ["line magic bad"] and "generator" in problems["line magic bad"]
+    assert list(waiting.put_back()) == ["decimal rounding"]
+
+
+def test_an_extension_that_the_worker_lacks_is_named_with_how_to_install_it_and_waits_for_it():
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
+    shell.instance()
+    try:
+        waiting = process_state.Waiting(pickle.dumps({"IPython": packed({"extension not_there": "not_there"}, {})}, 5))
+        failed = waiting.put_back()
+    finally:
+        shell.clear_instance()
+
+    assert failed == {"IPython extension not_there": "this worker has no module not_there; "
+                      "%pip install not_there in a %%pounce cell installs it"}
+    assert list(waiting.parts) == ["IPython"]
+
+
+LATER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pounce._common.cell_protocol import SettingsChange
+from pounce._common.settings.setting import pickled
+from pounce._worker.cell.saved_namespace import SavedNamespace
+SavedNamespace({}, ()).follow(SettingsChange("kernel", 0, 1, {"sklearn": {"working_memory": (1, pickled(77))}}))
+assert "sklearn" not in sys.modules
+import sklearn
+assert sklearn.get_config()["working_memory"] == 77
+"""
+
+
+def test_a_library_that_a_cell_imports_has_its_settings_in_the_next_line():
+    pytest.importorskip("sklearn")
+    site = str(Path(blobs.__file__).parents[3])
+
+    done = subprocess.run([sys.executable, "-c", LATER, site], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_state_of_an_older_pounce_is_read():
+    waiting = process_state.Waiting(pickle.dumps({"environment": pickle.dumps({"OLDER": "1"}), "IPython": pickle.dumps({})}, 5))
+    try:
+        assert waiting.put_back() == {} and os.environ["OLDER"] == "1"
+    finally:
+        os.environ.pop("OLDER", None)
 
 
 def test_a_process_state_is_kept_with_the_names(folder):

@@ -10,9 +10,15 @@ between tabs, for which no module has to be imported.
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from . import here
+from .local_modules import is_of_packages
+
 _VARIABLE = "_POUNCE_NOTEBOOK"
+_placed: set[str] = set()  # folders that sys.path has from the notebook
 _ESCAPES = {"%": "%25", "\t": "%09", "\n": "%0A"}  # a folder's name may contain them
 
 
@@ -38,6 +44,21 @@ def taken() -> NotebookProcess:
         if value is not None:
             os.environ[name] = value
     return process
+
+
+def place(path: Sequence[Sequence[str]]) -> None:
+    """On the worker: gives ``sys.path`` the notebook's folders, where its own path has them, in place of those that it
+    had from there before. `path`: a SearchPath."""
+    folder = here.folder()
+    front, between, behind = ([entry or folder for entry in part] for part in path)
+    if folder not in (*front, *between, *behind):
+        front.insert(0, folder)
+    now = {*front, *between, *behind}
+    own = [entry for entry in sys.path if entry not in ("", *now, *_placed)]
+    packages = next((at for at, entry in enumerate(own) if is_of_packages(entry)), len(own))
+    sys.path[:] = [*front, *own[:packages], *between, *own[packages:], *behind]
+    _placed.clear()
+    _placed.update(now)
 
 
 def _read(text: str) -> NotebookProcess:

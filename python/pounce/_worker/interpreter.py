@@ -21,7 +21,6 @@ from typing import Any
 
 from .. import _core
 from .._common import here, notebook_process, task_end
-from .._common.local_modules import is_of_packages
 from .._common.notebook_process import NotebookProcess
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
@@ -285,13 +284,7 @@ def _become_script(notebook: NotebookProcess) -> None:
     sys.modules["__main__"] = main
     sys.argv = [""]
     standard_library.stays(notebook.standard)
-    folder = here.folder()
-    front, between, behind = ([entry or folder for entry in part] for part in notebook.path)
-    if folder not in (*front, *between, *behind):
-        front.insert(0, folder)
-    own = [entry for entry in sys.path if entry not in ("", *front, *between, *behind)]
-    packages = next((place for place, entry in enumerate(own) if is_of_packages(entry)), len(own))
-    sys.path[:] = [*front, *own[:packages], *between, *own[packages:], *behind]
+    notebook_process.place(notebook.path)
 
 
 def _start() -> Any:

@@ -76,7 +76,8 @@ class PounceMagics(Magics):
     def _run(self, cell_line: CellLine, tree: ast.Module, cell: str) -> Any:
         remote = self.remote
         remote.require(cell_line.sends or ())
-        wanted = [name for name in reads(tree) if remote.is_ours(name)]
+        read = reads(tree) | remote.settings.names_read(cell)
+        wanted = [name for name in read if remote.is_ours(name)]
         if cell_line.sends is not None:
             wanted = [*cell_line.sends, *(name for name in wanted if is_import(remote.shell.user_ns[name]))]
         if cell_line.target.options.resources.nodes > 1:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import os
-import pickle
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from .._common.cell_protocol import SettingsChange
-from .._common.settings import GENERATORS, SETTINGS, differing, left_out
+from .._common.local_modules import search_path
+from .._common.settings import shell
+from .._common.settings.python import environment_at_start, passed_on
+from .._common.settings.setting import BY_SETUP, differing, pickled
+from .._common.settings.table import GENERATORS, SETTINGS, left_out
 from .stop import say
 
 _Options = dict[str, Any]
-_CONTAINERS = (list, dict, set)  # may be changed in place
-_PROCESS = "/proc/self/environ"
+_CONTAINERS = (list, dict, set, tuple)  # may be changed in place, a tuple's parts too
 
 
 class NotebookSettings:
@@ -26,6 +29,7 @@ class NotebookSettings:
         self._seen: dict[str, dict[str, Any]] = {}  # by row and option
         self._changes: dict[str, dict[str, tuple[int, bytes]]] = {}
         self._problems: dict[str, str] = {}  # of what cannot follow, by its name
+        self._path: tuple[list[str], list[list[str]]] = [], []  # sys.path, and what the person added to it
 
     def since(self, number: int) -> SettingsChange:
         """The changes after that one."""
@@ -33,6 +37,11 @@ class NotebookSettings:
         rows = {row: {option: one for option, one in options.items() if one[0] > number}
                 for row, options in self._changes.items()}
         return SettingsChange(self._kernel, number, self._number, {row: new for row, new in rows.items() if new})
+
+    def names_read(self, source: str) -> set[str]:
+        """Variables that magics and formatters of the notebook may read, when this code runs."""
+        library = sys.modules.get("IPython")
+        return shell.names_read(library, source) if library is not None else set()
 
     def table(self) -> str:
         """What follows and what does not, as ``%pounce settings`` shows it."""
@@ -45,18 +54,23 @@ class NotebookSettings:
     def _look(self) -> None:
         following = self._number + 1
         for row, now, before in self._rows():
-            for option, value in differing(now, before).items():
+            new = differing(now, before)
+            for option, value in new.items():
                 if self._note(row, option, value, following):
                     self._number = following
-            self._seen[row] = {option: copy.deepcopy(value) if isinstance(value, _CONTAINERS) else value
-                               for option, value in now.items()}
-        for name in left_out():
-            self._has_problem(name, "a cell with --setup makes it on each worker")
+            if row not in self._seen:
+                self._seen[row] = {**before, **_copied(now)}
+            elif new:
+                self._seen[row].update(_copied(new))
+        for name, instead in left_out().items():
+            self._has_problem(name, instead)
 
     def _rows(self) -> Iterator[tuple[str, _Options, _Options]]:
         """Each row with its options, and as they were when it was last looked at, or in a fresh process."""
-        started = self._seen.get("environment") or _environment_at_start()
-        yield "environment", {**dict.fromkeys(started), **os.environ}, started
+        started = self._seen.get("environment") or environment_at_start()
+        known = started if "environment" in self._seen else {
+            name: value for name, value in started.items() if not passed_on(name, value)}
+        yield "environment", {**dict.fromkeys(known), **os.environ}, known
         for row, setting in SETTINGS.items():
             if row in GENERATORS or setting.module is None:
                 continue
@@ -69,17 +83,23 @@ class NotebookSettings:
             if setting.usual is None:
                 value = {} if value is None else {"": value}
             yield row, value or {}, self._seen.get(row, dict(usual))
+        yield "search path", {"": self._added_to_path()}, self._seen.get("search path", {})
+
+    def _added_to_path(self) -> list[list[str]]:
+        if self._path[0] != sys.path:
+            self._path = list(sys.path), [list(part) for part in search_path()]
+        return self._path[1]
 
     def _note(self, row: str, option: str, value: Any, number: int) -> bool:
         name = f"{row} {option}".strip()
         try:
-            pickled = pickle.dumps(value, 5)
+            data = pickled(value)
         except Exception as error:
             self._changes.get(row, {}).pop(option, None)
-            self._has_problem(name, f"{type(error).__name__}: {error}")
+            self._has_problem(name, f"{type(error).__name__}: {error}; {BY_SETUP}")
             return False
         self._problems.pop(name, None)
-        self._changes.setdefault(row, {})[option] = number, pickled
+        self._changes.setdefault(row, {})[option] = number, data
         return True
 
     def _has_problem(self, name: str, why: str) -> None:
@@ -88,8 +108,6 @@ class NotebookSettings:
         self._problems[name] = why
 
 
-def _environment_at_start() -> _Options:
-    """The variables that this process was started with."""
-    with open(_PROCESS, "rb") as file:
-        entries = os.fsdecode(file.read()).split("\0")
-    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+def _copied(options: _Options) -> _Options:
+    return {option: copy.deepcopy(value) if isinstance(value, _CONTAINERS) else value
+            for option, value in options.items()}

@@ -44,6 +44,7 @@ from .workers import Workers
 
 _PYTHON_DIED = (errors.WorkerCrashed, errors.OutOfMemory)
 _DEATHS = (*_PYTHON_DIED, errors.NodeFailed, errors.LostError)
+_OF_THE_SHELL = frozenset(("In", "Out", "get_ipython", "exit", "quit", "open", "display"))
 _Call: TypeAlias = "tuple[CellRequest, bytes, list[Any]]"  # the arguments of run_cell
 
 
@@ -89,7 +90,11 @@ class Remote:
 
     def is_ours(self, name: str) -> bool:
         """A variable of the user's, not of IPython's."""
-        return name in self.shell.user_ns and name not in self.shell.user_ns_hidden
+        return name in self.shell.user_ns and not self._is_shells(name)
+
+    def _is_shells(self, name: str) -> bool:
+        """IPython hides names of its own, and those of startup files and exec_lines, which are the user's."""
+        return name in self.shell.user_ns_hidden and (name.startswith("_") or name in _OF_THE_SHELL)
 
     def exchange(self, line: CellLine, wanted: Any, source: str) -> tuple[CellLine, CellReply]:
         """Sends the source and what the worker lacks. Sends again, with more, if a new worker lacks more. Returns
@@ -256,8 +261,7 @@ class Remote:
         raise errors.LeaseEnded(text, "Run the cell again.")
 
     def own(self) -> dict[str, Any]:
-        hidden = self.shell.user_ns_hidden
-        return {name: value for name, value in self.shell.user_ns.items() if name not in hidden}
+        return {name: value for name, value in self.shell.user_ns.items() if not self._is_shells(name)}
 
     def _files_of(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Those of the files that are cells: number and text."""

@@ -3,15 +3,19 @@ its changes are saved afterwards. The namespace belongs to one notebook at a tim
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Collection
 from typing import Any
 
-from ..._common import settings
+from ..._common.after_import import AfterImport
 from ..._common.cell_protocol import NamespaceReport, NamespaceRequest, SettingsChange
 from ..._common.names_shown import is_persons
+from ..._common.settings import shell
+from ..._common.settings.table import left_out
 from .. import interpreter
 from ..state import process_state
 from ..state.folder import Folder
@@ -41,6 +45,7 @@ class SavedNamespace:
 
     def __init__(self, names: dict[str, Any], hidden: Collection[str], holder: str = ""):
         self._names, self._hidden, self._holder = names, hidden, holder
+        self._hooked: set[str] = set()  # libraries whose import is waited for, since settings of them wait
         self._before = set(names)  # they belong to no notebook, and stay when one leaves
         self._baseline = process_state.Baseline()
         self.unshared = UnsharedState()
@@ -85,7 +90,7 @@ class SavedNamespace:
         """Applies the settings that the notebook has changed since the namespace last had them. Returns the number of
         the last one."""
         for part, why in self._process.follow(change).items():
-            tell(f"the notebook's {part} could not be set here: {why}")
+            self._notes.setting_failed(part, why)
         self._put_back()
         return self._process.followed[1]
 
@@ -173,7 +178,8 @@ class SavedNamespace:
             return
         read = self._read = source_reads(source)
         self._put_back(_WORD.findall(source))
-        names = restorer.names() if read is None else reached(read | set(arrived), self._names)
+        used = shell.names_read(sys.modules["IPython"], source) if "IPython" in sys.modules else set()
+        names = restorer.names() if read is None else reached(read | set(arrived) | used, self._names)
         self._notes.restored(self._loaded(restorer, names), time.monotonic() - self._begun)
         self._put_back()  # for libraries that came with these names
 
@@ -183,7 +189,16 @@ class SavedNamespace:
         there = waited - set(self._process.parts) - set(failed)
         streams.restored([name for part, name in process_state.SEEDS.items() if part in there])
         for part, why in failed.items():
-            tell(f"{part} of the process could not be set: {why}")
+            self._notes.setting_failed(part, why)
+        for library in self._process.libraries() - self._hooked:
+            self._hooked.add(library)
+            AfterImport(library, functools.partial(self._imported, library))
+
+    def _imported(self, library: str) -> None:
+        """A cell has just imported it: the cell's next line finds its settings."""
+        self._hooked.discard(library)
+        for part, why in self._process.put_back(of=library).items():
+            self._notes.setting_failed(part, why)
 
     def after(self, cell: int, turn: int) -> None:
         """The code given to before() has run, to its end or not."""
@@ -309,7 +324,8 @@ class SavedNamespace:
             tell_state("saving")
         streams.back()
         try:
-            process = process_state.taken(self._baseline, self._process)
+            unpicklable: dict[str, str] = {}
+            process = process_state.taken(self._baseline, self._process, unpicklable)
             report = self._saver.save(self._cell, touched, interrupted, process, self._turn)
         except (StateError, OSError) as error:
             self._behind = False
@@ -323,7 +339,7 @@ class SavedNamespace:
             return False
         self._behind, self._ran_s, self._due_s = False, 0.0, 0.0
         self._notes.saved(report.unparkable, self._remade)
-        self._notes.settings_left_out(settings.left_out())
+        self._notes.settings_left_out(left_out() | unpicklable)
         self.unshared.tell_saved(self._folder, "unsaved" if report.unparkable.keys() - self._remade else "saved")
         return True
 

@@ -22,6 +22,7 @@ class StateNotes:
     def __init__(self) -> None:
         self.unparkable: dict[str, str] = {}
         self.problem = ""
+        self._failed: set[tuple[str, str]] = set()
         self._left_out: set[str] = set()  # settings that the user was told of
 
     def restored(self, loaded: Loaded, seconds: float) -> None:
@@ -44,8 +45,14 @@ class StateNotes:
                 tell(f"{name} cannot be saved, and goes when this worker does: {why}")
         self.unparkable, self.problem = dict(unparkable), ""
 
-    def settings_left_out(self, names: Collection[str]) -> None:
+    def setting_failed(self, name: str, why: str) -> None:
+        """A setting of the notebook, or of the worker before, that this worker cannot take."""
+        if (name, why) not in self._failed:
+            tell(f"the setting {name} could not be made here: {why}")
+        self._failed.add((name, why))
+
+    def settings_left_out(self, reasons: dict[str, str]) -> None:
         """The next worker will not have these settings."""
-        for name in sorted(set(names) - self._left_out):
-            tell(f"{name} stays with this worker: a cell with --setup makes it on each")
-        self._left_out |= set(names)
+        for name in sorted(reasons.keys() - self._left_out):
+            tell(f"{name} stays with this worker: {reasons[name]}")
+        self._left_out |= reasons.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import pickle
@@ -12,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..._common.cell_protocol import SettingsChange
-from ..._common.settings import GENERATORS, SETTINGS
+from ..._common.notebook_process import place
+from ..._common.settings.setting import packed, pickled, unpacked
+from ..._common.settings.table import GENERATORS, SETTINGS
 from ..launch_variables import is_of_one_worker
 
 SEEDS = {name: SETTINGS[name].library for name in GENERATORS}
@@ -28,27 +31,35 @@ class Baseline:
     settings: dict[str, bytes] = field(default_factory=lambda: _pickled(SETTINGS.keys() - SEEDS.keys()))
 
 
-def _pickled(names: Collection[str]) -> dict[str, bytes]:
+def _pickled(names: Collection[str], problems: dict[str, str] | None = None) -> dict[str, bytes]:
     """Settings of what is imported here. One that cannot be read or pickled is left out."""
+    problems = {} if problems is None else problems
     values = {}
     for name, setting in SETTINGS.items():
         if name not in names or setting.module is None:
             continue
         try:
             value = setting.changed()
-            if value is not None:
-                values[name] = pickle.dumps(value, 5)
-        except Exception:  # an error in one library's options: the others are worth keeping
-            continue
+            if value is not None and setting.usual is not None:
+                unfit: dict[str, str] = {}
+                values[name] = packed(value, unfit)
+                problems |= {f"{name} {option}": why for option, why in unfit.items()}
+            elif value is not None:
+                values[name] = pickled(value)
+        except Exception as error:  # in one library's options: the others are worth keeping
+            problems[name] = f"{type(error).__name__}: {error}"
     return values
 
 
-def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
-    """The pickled state. A part that cannot be pickled is left out; a part that still waits stays as it was."""
+def taken(baseline: Baseline, waiting: Waiting | None = None, problems: dict[str, str] | None = None) -> bytes:
+    """The pickled state. A part that cannot be pickled is left out, and added to `problems` with the reason; a part
+    that still waits stays as it was."""
     parts = {} if waiting is None else dict(waiting.parts)
     changes = {"environment": _environment(baseline), "path": _path(baseline)}
     parts |= {name: pickle.dumps(value, 5) for name, value in changes.items() if value is not None}
-    parts |= {name: part for name, part in _pickled(SETTINGS).items() if part != baseline.settings.get(name)}
+    for name, part in _pickled(SETTINGS, problems).items():
+        if part != baseline.settings.get(name):
+            parts[name] = _merged(part, parts[name]) if name in parts and _has_options(name) else part
     if waiting is not None and waiting.followed[1]:
         parts[_FOLLOWED] = pickle.dumps(waiting.followed, 5)
     return pickle.dumps(parts, 5)
@@ -96,27 +107,65 @@ class Waiting:
         return number if kernel == change.kernel else 0
 
     def _with_options(self, name: str, new: dict[str, bytes]) -> bytes:
-        options = pickle.loads(self.parts[name]) if name in self.parts else {}
-        return pickle.dumps(options | {option: pickle.loads(value) for option, value in new.items()}, 5)
+        return _merged(self.parts[name], pickle.dumps(new, 5)) if name in self.parts else pickle.dumps(new, 5)
 
-    def put_back(self, words: Collection[str] = ()) -> dict[str, str]:
-        """Restores parts of no library, or of a library that is imported here or whose name is among `words`. Returns
-        the reasons by part, for parts that do not fit this process.
+    def libraries(self) -> set[str]:
+        """Those that settings wait for. Generators of random numbers have a way of their own."""
+        return {SETTINGS[name].library for name in self.parts if name in SETTINGS and name not in GENERATORS
+                and SETTINGS[name].waits()}
+
+    def put_back(self, words: Collection[str] = (), of: str = "") -> dict[str, str]:
+        """Restores parts of no library, or of a library that is imported here or whose name is among `words`; with
+        `of` only those of that library. Returns the reasons by part, for parts that do not fit this process.
         """
         failed: dict[str, str] = {}
         for name in list(self.parts):
             setting = SETTINGS.get(name)
+            if of and (setting is None or setting.library != of or name in GENERATORS):
+                continue
             if setting is not None and setting.waits() and setting.package not in words:
                 continue
-            part = self.parts.pop(name)
+            part = self.parts.pop(name, None)
+            if part is None:  # an import that one of the others made has written it
+                continue
             try:
-                if setting is not None:
+                if _has_options(name):
+                    failed |= self._put_options_back(name, unpacked(part))
+                elif setting is not None:
                     setting.write(importlib.import_module(setting.library), pickle.loads(part))
                 else:
                     _WRITERS[name](pickle.loads(part))
             except Exception as error:
                 failed[name] = f"{type(error).__name__}: {error}"
         return failed
+
+    def _put_options_back(self, name: str, options: dict[str, bytes]) -> dict[str, str]:
+        """One by one, so that one that does not fit costs no other. One whose module is not here goes on waiting."""
+        failed, later = {}, {}
+        setting = SETTINGS.get(name)
+        write = _set_environment if setting is None else functools.partial(
+            setting.write, importlib.import_module(setting.library))
+        for option, value in options.items():
+            try:
+                write({option: pickle.loads(value)})
+            except ModuleNotFoundError as error:
+                later[option] = value
+                failed[f"{name} {option}"] = (f"this worker has no module {error.name}; "
+                                              f"%pip install {error.name} in a %%pounce cell installs it")
+            except Exception as error:
+                failed[f"{name} {option}"] = f"{type(error).__name__}: {error}"
+        if later:
+            self.parts[name] = pickle.dumps(later, 5)
+        return failed
+
+
+def _has_options(name: str) -> bool:
+    """Whether the part is a dict of options, each pickled by itself."""
+    return name == "environment" or (name in SETTINGS and SETTINGS[name].usual is not None)
+
+
+def _merged(part: bytes, newer: bytes) -> bytes:
+    return pickle.dumps(unpacked(part) | unpacked(newer), 5)
 
 
 # ---- the environment and the search path, by their changes ----
@@ -155,4 +204,4 @@ def _set_path(changes: tuple[list[str], list[str], list[str]]) -> None:
     sys.path[:] = [*front, *(folder for folder in sys.path if folder not in gone and folder not in front), *behind]
 
 
-_WRITERS: dict[str, Callable[[Any], None]] = {"environment": _set_environment, "path": _set_path}
+_WRITERS: dict[str, Callable[[Any], None]] = {"path": _set_path, "search path": place}

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .setting import BY_SETUP
+
 # Attributes with which each kind of handler is made again; nothing that derives from them is known to be equal.
 _FILE = {"baseFilename": "filename", "mode": "mode", "encoding": "encoding", "delay": "delay", "errors": "errors"}
 _ROTATING = {**_FILE, "maxBytes": "maxBytes", "backupCount": "backupCount"}
@@ -46,18 +48,19 @@ def write(logging: Any, saved: dict[str, Any]) -> None:
                 logger.addHandler(_made(logging, described))
 
 
-def left_out(logging: Any) -> Iterable[str]:
+def left_out(logging: Any) -> Iterable[tuple[str, str]]:
     for name, logger in _loggers(logging):
         for handler in _own_handlers(name, logger):
             if _described(handler) is None:
-                yield f"the handler {type(handler).__name__} of the logger {name or 'root'}"
+                yield f"the handler {type(handler).__name__} of the logger {name or 'root'}", BY_SETUP
 
 
 def _loggers(logging: Any) -> Iterator[tuple[str, Any]]:
+    """The root, and those that anything was set of: libraries have hundreds that are as they began."""
     yield "", logging.root
-    for name, logger in sorted(logging.root.manager.loggerDict.items()):
-        if isinstance(logger, logging.Logger):
-            yield name, logger
+    every = logging.root.manager.loggerDict.items()
+    yield from sorted((name, logger) for name, logger in every if isinstance(logger, logging.Logger)
+                      and (logger.level or logger.handlers or logger.disabled or not logger.propagate))
 
 
 def _own_handlers(name: str, logger: Any) -> list[Any]:

@@ -1,0 +1,83 @@
+"""``Setting``: how one kind of setting is read and written, and how it travels."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from .. import bundle
+
+BY_SETUP = "a cell with --setup makes it on each worker"  # what to do about a setting that cannot travel
+
+
+class Setting(NamedTuple):
+    """Read and written with the imported `library`; of Python itself, with the module that has it.
+
+    A row with `usual` is a dict of options that follow one by one: `write` takes any part of it. Another row is one
+    value. None: there is nothing to keep.
+    """
+
+    library: str
+    read: Callable[[Any], Any]
+    write: Callable[[Any, Any], Any]
+    usual: Callable[[Any], Mapping[str, Any]] | None = None  # each option as it is in a fresh process
+    left_out: Callable[[Any], Iterable[tuple[str, str]]] = lambda library: ()  # what cannot travel, and what to do
+
+    @property
+    def module(self) -> Any:
+        """None: it is not imported here, so there is nothing to read."""
+        return sys.modules.get(self.library)
+
+    @property
+    def package(self) -> str:
+        return self.library.partition(".")[0]
+
+    def waits(self) -> bool:
+        """Whether it is written only when its library is used here: importing it takes time."""
+        return self.library not in sys.modules and self.package not in sys.stdlib_module_names
+
+    def changed(self) -> Any:
+        """The value; of options only those that are not as usual. None: there is none."""
+        value = self.read(self.module)
+        return value if self.usual is None or value is None else differing(value, self.usual(self.module)) or None
+
+
+def differing(options: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are new or have another value."""
+    return {name: value for name, value in options.items()
+            if name not in before or not (value is before[name] or _is_equal(value, before[name]))}
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # an array, for example
+        return False
+
+
+def pickled(value: Any) -> bytes:
+    """A function of the notebook uses the reader's variables, as one that is a variable itself does."""
+    file = io.BytesIO()
+    bundle.pickler(file).dump(value)
+    return file.getvalue()
+
+
+def packed(options: Mapping[str, Any], problems: dict[str, str]) -> bytes:
+    """Each option by itself, so that one that the reader cannot read costs no other. Those that cannot be pickled are
+    left out, and added to `problems` with the reason."""
+    parts = {}
+    for name, value in options.items():
+        try:
+            parts[name] = pickled(value)
+        except Exception as error:
+            problems[name] = f"{type(error).__name__}: {error}"
+    return pickle.dumps(parts, 5)
+
+
+def unpacked(data: bytes) -> dict[str, bytes]:
+    """The pickled options by name. An older pounce pickled them together."""
+    options = pickle.loads(data)
+    return {name: value if isinstance(value, bytes) else pickled(value) for name, value in options.items()}

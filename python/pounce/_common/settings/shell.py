@@ -1,0 +1,160 @@
+"""Settings of IPython: how it shows values and errors, aliases, and magics and formatters that the person made."""
+
+from __future__ import annotations
+import __future__
+
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..code_names import global_reads
+from ..local_modules import is_local
+from .setting import BY_SETUP
+
+USUAL = {"xmode": "Context", "precision": "", "aliases": [], "interactivity": "last_expr", "pprint": True,
+         "automagic": True, "autocall": 0, "future": []}
+
+_MAGIC, _CLASS, _FORMATTER, _EXTENSION = " magic ", "magics ", "formatter ", "extension "
+_TEXT = "text/plain"
+# The kernel's; autoreload's work is done by reloads (_worker/cell/reloads.py), so that both sides have the same text.
+_NOT_OURS = frozenset(("pounce", "storemagic", "IPython.extensions.storemagic", "autoreload",
+                       "IPython.extensions.autoreload"))
+_FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
+_WORD = re.compile(r"\w+")
+
+
+def read(library: Any) -> dict[str, Any] | None:
+    shell = library.get_ipython()
+    if shell is None:
+        return None
+    usual, flags = shell.alias_manager.default_aliases, shell.compile.flags
+    return {"xmode": shell.InteractiveTB.mode, "precision": _text_formatter(shell).float_precision,
+            "aliases": [alias for alias in shell.alias_manager.aliases if alias not in usual],
+            "interactivity": shell.ast_node_interactivity, "pprint": _text_formatter(shell).pprint,
+            "automagic": shell.automagic, "autocall": shell.autocall,
+            "future": [name for name, flag in _FEATURES.items() if flags & flag],
+            **_extensions(shell), **_magics(shell), **_formatters(shell)}
+
+
+def write(library: Any, saved: dict[str, Any]) -> None:
+    shell = library.get_ipython()
+    for name, value in saved.items():
+        if name in _SETTERS:
+            _SETTERS[name](shell, value)
+        elif name.startswith(_EXTENSION):
+            shell.extension_manager.load_extension(value)
+        elif name.startswith(_CLASS):
+            shell.register_magics(value)
+        elif name.startswith(_FORMATTER):
+            kind, module, type_name, function = value
+            formatter = shell.display_formatter.formatters[kind]
+            _forget(formatter, module, type_name)
+            formatter.for_type_by_name(module, type_name, function)
+        else:
+            kind, _, magic = name.partition(_MAGIC)
+            shell.register_magic_function(value, kind, magic)
+
+
+_SETTERS: dict[str, Callable[[Any, Any], Any]] = {
+    "xmode": lambda shell, mode: shell.InteractiveTB.set_mode(mode),
+    "precision": lambda shell, precision: _set_precision(shell, precision),
+    "aliases": lambda shell, aliases: [shell.alias_manager.define_alias(name, line) for name, line in aliases],
+    "interactivity": lambda shell, value: setattr(shell, "ast_node_interactivity", value),
+    "pprint": lambda shell, is_on: setattr(_text_formatter(shell), "pprint", is_on),
+    "automagic": lambda shell, is_on: setattr(shell, "automagic", is_on),
+    "autocall": lambda shell, value: setattr(shell, "autocall", value),
+    "future": lambda shell, names: _set_features(shell, names),
+}
+
+
+def _set_precision(shell: Any, precision: str) -> None:
+    """IPython sets numpy's too, which has a row of its own."""
+    numpy = sys.modules.get("numpy")
+    printing = numpy.get_printoptions() if numpy is not None else {}
+    _text_formatter(shell).float_precision = precision
+    if numpy is not None:
+        numpy.set_printoptions(**printing)
+
+
+def _set_features(shell: Any, names: list[str]) -> None:
+    every = sum(_FEATURES.values())
+    shell.compile.flags = shell.compile.flags & ~every | sum(_FEATURES[name] for name in names if name in _FEATURES)
+
+
+def _text_formatter(shell: Any) -> Any:
+    return shell.display_formatter.formatters[_TEXT]
+
+
+def _forget(formatter: Any, module: str, name: str) -> None:
+    """One that is registered for the type itself would be found first."""
+    for kind in list(formatter.type_printers):
+        if (kind.__module__, kind.__name__) == (module, name):
+            del formatter.type_printers[kind]
+
+
+# ---- what the person made ----
+
+def _is_persons(thing: Any) -> bool:
+    """A function or class of the notebook, or of a module of the person's own."""
+    module = thing.__module__
+    return module == "__main__" or (module in sys.modules and is_local(sys.modules[module]))
+
+
+def _extensions(shell: Any) -> dict[str, Any]:
+    return {_EXTENSION + name: name for name in shell.extension_manager.loaded if name not in _NOT_OURS}
+
+
+def _magics(shell: Any) -> dict[str, Any]:
+    """Functions by their names, and classes that are no part of IPython."""
+    found: dict[str, Any] = {}
+    for kind, magics in shell.magics_manager.magics.items():
+        for name, magic in magics.items():
+            if type(magic) is types.FunctionType and _is_persons(magic):
+                found[f"{kind}{_MAGIC}{name}"] = magic
+            elif type(magic) is types.MethodType and type(magic.__self__).__module__ == "__main__":
+                found[_CLASS + type(magic.__self__).__name__] = type(magic.__self__)
+    return found
+
+
+def _formatters(shell: Any) -> dict[str, Any]:
+    """By the names of the types, which need not be imported elsewhere."""
+    found = {}
+    for kind, formatter in shell.display_formatter.formatters.items():
+        printers = {(type_.__module__, type_.__name__): function for type_, function in formatter.type_printers.items()}
+        for (module, name), function in {**formatter.deferred_printers, **printers}.items():
+            if type(function) is types.FunctionType and _is_persons(function):
+                found[f"{_FORMATTER}{kind} {module}.{name}"] = kind, module, name, function
+    return found
+
+
+def left_out(library: Any) -> Iterator[tuple[str, str]]:
+    """What the person made of other kinds."""
+    shell = library.get_ipython()
+    if shell is None:
+        return
+    for function in (*shell.input_transformers_cleanup, *shell.input_transformers_post):
+        if getattr(function, "__module__", "") == "__main__":
+            yield f"the input transformer {getattr(function, '__name__', function)}", BY_SETUP
+    for transformer in shell.ast_transformers:
+        if type(transformer).__module__ == "__main__":
+            yield f"the syntax transformer {type(transformer).__name__}", BY_SETUP
+
+
+def names_read(library: Any, source: str) -> set[str]:
+    """Macros in this code, variables that the person's magics in it read, and those that formatters may read after
+    it."""
+    shell = library.get_ipython()
+    words = set(_WORD.findall(source))
+    macros = {word for word in words if type(shell.user_ns.get(word)).__name__ == "Macro"}
+    used = [function for name, function in _magics(shell).items() if name.rpartition(" ")[2] in words]
+    used += [value[-1] for value in _formatters(shell).values()]
+    codes = (function.__code__ for one in used for function in _functions(one))
+    return macros.union(*(global_reads(code) for code in codes))
+
+
+def _functions(thing: Any) -> list[Any]:
+    """Those of the notebook itself: a module's functions read that module."""
+    parts = vars(thing).values() if isinstance(thing, type) else [thing]
+    return [part for part in parts if type(part) is types.FunctionType and part.__module__ == "__main__"]

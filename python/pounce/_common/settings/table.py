@@ -1,0 +1,52 @@
+"""The table of settings: a row for each kind."""
+
+from __future__ import annotations
+
+from .. import here
+from . import figures, loggers, numerics, python, shell, torch_options
+from .setting import Setting
+
+GENERATORS = ("random", "numpy", "torch")  # rows of random numbers, which follow in a way of their own
+
+SETTINGS: dict[str, Setting] = {
+    "folder": Setting("os", lambda _: here.folder(), python.set_folder),
+    "umask": Setting("os", python.umask, lambda os, mask: os.umask(mask)),
+    "locale": Setting("locale", lambda locale: locale.setlocale(locale.LC_ALL),
+                      lambda locale, names: locale.setlocale(locale.LC_ALL, names)),
+    "warnings": Setting("warnings", python.filters, python.set_filters),
+    "recursion": Setting("sys", lambda sys: sys.getrecursionlimit(), lambda sys, limit: sys.setrecursionlimit(limit)),
+    "digits": Setting("sys", lambda sys: sys.get_int_max_str_digits(),
+                      lambda sys, digits: sys.set_int_max_str_digits(digits)),
+    "timeout": Setting("socket", lambda socket: [socket.getdefaulttimeout()],
+                       lambda socket, seconds: socket.setdefaulttimeout(*seconds)),
+    "decimal": Setting("decimal", python.decimal_context, python.set_decimal, lambda _: python.DECIMAL),
+    "logging": Setting("logging", loggers.read, loggers.write, left_out=loggers.left_out),
+    "random": Setting("random", lambda random: random.getstate(), lambda random, state: random.setstate(state)),
+    "numpy": Setting("numpy.random", lambda random: random.get_state(), lambda random, state: random.set_state(state)),
+    "printing": Setting("numpy", lambda numpy: numpy.get_printoptions(),
+                        numerics.set_printing, lambda _: numerics.PRINTING),
+    "numpy errors": Setting("numpy", lambda numpy: numpy.geterr(), lambda numpy, kinds: numpy.seterr(**kinds),
+                            lambda _: numerics.NUMPY_ERRORS),
+    "torch": Setting("torch", torch_options.generators, torch_options.set_generators),
+    "torch options": Setting("torch", torch_options.read, torch_options.write, torch_options.usual),
+    "matplotlib": Setting("matplotlib", figures.matplotlib_options, figures.set_matplotlib, figures.usual_matplotlib,
+                          figures.matplotlib_left_out),
+    "pictures": Setting("matplotlib_inline.config", figures.pictures, figures.set_pictures, figures.usual_pictures),
+    "plotly": Setting("plotly.io", figures.plotly_options, figures.set_plotly, lambda _: {"template": "plotly"}),
+    "altair": Setting("altair", figures.altair_options, figures.set_altair, lambda _: figures.ALTAIR),
+    "pandas": Setting("pandas", numerics.pandas_options, numerics.set_pandas, numerics.usual_pandas),
+    "polars": Setting("polars", lambda polars: polars.Config.save(), lambda polars, text: polars.Config.load(text)),
+    "sklearn": Setting("sklearn", lambda sklearn: sklearn.get_config(),
+                       lambda sklearn, options: sklearn.set_config(**options), lambda _: numerics.SKLEARN),
+    "xarray": Setting("xarray", lambda xarray: dict(xarray.get_options()),
+                      lambda xarray, options: xarray.set_options(**options), lambda _: numerics.XARRAY),
+    "jax": Setting("jax", numerics.jax_options, numerics.set_jax, lambda _: numerics.JAX),
+    "IPython": Setting("IPython", shell.read, shell.write, lambda _: shell.USUAL, shell.left_out),
+    "interpreter": Setting("sys", lambda _: None, lambda sys, _: None, left_out=python.flags_left_out),
+}
+
+
+def left_out() -> dict[str, str]:
+    """Settings of this process that another one will not have, and what to do instead."""
+    named = (setting.left_out(setting.module) for setting in SETTINGS.values() if setting.module is not None)
+    return dict(both for every in named for both in every)
