@@ -202,7 +202,8 @@ TaskId new_task() {
 
 TaskId submit(Client& self, const FunctionId& function, const py::bytes& function_pickle, const py::list& payload,
               std::vector<ObjectId> objects, const py::object& resources, std::uint32_t retries,
-              std::int64_t submitted_ns, const TaskId& again, const std::optional<std::uint32_t>& worker) {
+              std::int64_t submitted_ns, const TaskId& again, const std::optional<std::uint32_t>& worker,
+              bool settings) {
   released_buffers().release();
   client::Call call;
   call.task = again.empty() ? new_task() : again;
@@ -213,6 +214,7 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
   call.function_pickle = last_call().function(function_pickle);
   call.payload = last_call().payload(payload);
   call.objects = std::move(objects);
+  call.settings = settings;
   call.submitted_ns = submitted_ns;
   const TaskId task = call.task;
   with_engine(self, [&](Engine& engine) { return engine.submit(std::move(call)); });
@@ -305,7 +307,7 @@ void bind_client(py::module_& m) {
            })
       .def("daemon_failed", of_engine(&Engine::daemon_failed))
       .def("submit", &submit, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
-           py::arg("again") = TaskId(), py::arg("worker") = py::none())
+           py::arg("again") = TaskId(), py::arg("worker") = py::none(), py::arg("settings") = false)
       .def("tell",
            [](Client& self, const TaskId& task, const py::bytes& text) {
              const std::vector<Bytes> message{to_buffer(text, true)};

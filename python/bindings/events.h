@@ -79,14 +79,16 @@ struct JobParts {                                 // the parts of a call
   pybind11::object function = pybind11::bytes();  // its digest
   bool command = false;
   std::string kept_in;
+  std::string settings;  // the object with its kernel's settings; empty: it comes with none
   std::int64_t received_ns = 0;
   pybind11::object pickle = pybind11::bytes();
   pybind11::list buffers = pybind11::list();
 
   static constexpr auto fields() {
     return table(field("function", &JobParts::function), field("command", &JobParts::command),
-                 field("kept_in", &JobParts::kept_in), field("received_ns", &JobParts::received_ns),
-                 field("pickle", &JobParts::pickle), field("buffers", &JobParts::buffers));
+                 field("kept_in", &JobParts::kept_in), field("settings", &JobParts::settings),
+                 field("received_ns", &JobParts::received_ns), field("pickle", &JobParts::pickle),
+                 field("buffers", &JobParts::buffers));
   }
 };
 

@@ -305,6 +305,7 @@ class PyWorker {
       parts.function = py::bytes(reinterpret_cast<const char*>(id.data()), id.size());
       parts.command = job.function_body.command;
       parts.kept_in = job.kept_in;
+      if (!job.settings.empty()) parts.settings = job.settings.hex();
       parts.received_ns = job.received_ns;
       if (job.frames == nullptr) return parts;
       parts.pickle = to_python({(*job.frames)[1].writable(), job.frames}, kCopyBelow);
@@ -319,6 +320,7 @@ class PyWorker {
       for (const WritableBytes& buffer : use.buffers) list.append(writable(buffer));
       return {to_python(use.pickle, kCopyBelow), list};
     }
+    py::object settings() const { return to_python(job.objects.back().pickle, kCopyBelow); }
     TaskId task() const { return job.task; }
     SessionId session() const { return job.session; }
     std::string kept_in() const { return job.kept_in; }
@@ -410,6 +412,7 @@ void bind_worker(py::module_& m) {
       .def_property_readonly("session", &PyWorker::View::session)
       .def_property_readonly("kept_in", &PyWorker::View::kept_in)
       .def("object", &PyWorker::View::object)
+      .def("settings", &PyWorker::View::settings)
       .def("cancel_asked", &PyWorker::View::cancel_asked);
   py::class_<PyWorker>(m, "Worker")
       .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string,

@@ -32,6 +32,7 @@ struct Call {
   bool command = false;           // a command line instead of a pickle
   std::vector<Bytes> payload;     // the pickled arguments, then their small buffers
   std::vector<ObjectId> objects;  // what the Refs inside the pickle stand for
+  bool settings = false;          // behind them is one more: the settings of this process that the call runs under
   std::int64_t submitted_ns = 0;  // steady clock, when submit() was entered
 };
 

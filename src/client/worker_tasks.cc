@@ -128,7 +128,7 @@ void WorkerTasks::send(const Call& call, std::uint32_t attempt, const Objects& o
     if (connection_.lane().carries(id) || to_device) awaited.push_back(id);
     behind_bulk |= !held.confirmed(id);
   }
-  const protocol::Task header{call.task, call.function, call.objects, attempt};
+  const protocol::Task header{call.task, call.function, call.objects, attempt, call.settings};
   if (!awaited.empty())
     outbox.post_when_there(std::move(awaited), call.task, header, call.payload);
   else

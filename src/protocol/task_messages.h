@@ -206,10 +206,13 @@ struct Task {
   FunctionId function;
   std::vector<ObjectId> objects;
   std::uint32_t attempt = 0;
+  bool settings = false;
 
   static constexpr auto fields() {
-    return table(field("task", &Task::task), field("function", &Task::function), field("objects", &Task::objects),
-                 field("attempt", &Task::attempt));
+    return table(
+        field("task", &Task::task), field("function", &Task::function), field("objects", &Task::objects),
+        field("attempt", &Task::attempt),
+        field("settings", &Task::settings, "the last object is the settings of the kernel's process").only_if_set());
   }
 };
 struct Started {

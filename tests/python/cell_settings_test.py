@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from kernel import notebook_at_home
 from pounce._common.settings import table
-from pounce.cell.notebook_settings import NotebookSettings
+from pounce._engine.changed_settings import ChangedSettings
 from state_process_test import SETTINGS, installed, with_reasons
 
 IMPORTS = "import contextlib, decimal, json, locale, logging, os, socket, sys, time, warnings"
@@ -159,7 +159,7 @@ def test_the_page_of_settings_lists_every_row_of_the_table():
 
 
 def test_proxies_and_hubs_that_the_kernel_was_started_with_follow():
-    program = "from pounce.cell.notebook_settings import NotebookSettings\nprint(sorted(NotebookSettings().since(0).rows['environment']))"
+    program = "from pounce._engine.changed_settings import ChangedSettings\nprint(sorted(ChangedSettings().since(0).rows['environment']))"
     started = {"HTTPS_PROXY": "http://proxy:3128", "HF_HUB_OFFLINE": "1", "http_proxy": "http://localhost:1", "OTHER": "1"}
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, **started}, capture_output=True, text=True, check=True)
 
@@ -175,7 +175,7 @@ def test_flags_that_cannot_follow_are_named():
 
 
 def test_nothing_is_sent_when_nothing_changed_and_a_look_takes_no_millisecond():
-    own = NotebookSettings()
+    own = ChangedSettings()
     first = own.since(0)
     begun = time.perf_counter()
     again = own.since(first.number)
@@ -186,6 +186,6 @@ def test_nothing_is_sent_when_nothing_changed_and_a_look_takes_no_millisecond():
 
 
 def test_options_that_are_as_usual_are_not_sent():
-    rows = NotebookSettings().since(0).rows
+    rows = ChangedSettings().since(0).rows
 
     assert all(row not in rows for row, setting in table.SETTINGS.items() if setting.usual is not None and setting.module is None)

@@ -171,8 +171,9 @@ def attach(session: Session, name: str) -> DetachedTask:
     return DetachedTask(session, row, later=True)
 
 
-def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], streams: Streams | None = None) -> list[Any]:
-    call = function, args, kwargs, *((streams,) if streams else ())
+def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], streams: Streams | None = None,
+             settings: bytes = b"") -> list[Any]:
+    call = function, args, kwargs, *((streams, settings) if streams or settings else ())
     data, buffers, objects = serialize.dumps(call, submitted=True)
     if any(type(each) is Awaited for each in objects):
         text = "a future cannot be an argument of a task with a name, which waits without this kernel"

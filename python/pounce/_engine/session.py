@@ -119,8 +119,9 @@ class Session:
     # ---- tasks ----
 
     def submit(self, task: Task, function: Pickled, payload: list[Any], objects: list[str], resources: _core.Resources,
-               retries: int, submitted_ns: int, again: str = "") -> None:
-        """From now on `task` is under way. `again`: its id, where it has one already."""
+               retries: int, submitted_ns: int, again: str = "", settings: bool = False) -> None:
+        """From now on `task` is under way. `again`: its id, where it has one already. `settings`: the last object is no
+        argument, but the settings that it runs under."""
         gone = self.gone(resources)
         id = again or _core.new_task()
         if task.id:  # it is sent again
@@ -129,7 +130,7 @@ class Session:
         self.under_way[id] = task  # before it is sent: its end may come at once
         try:
             self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, id,
-                             task.worker)
+                             task.worker, settings)
         except BaseException:
             self.under_way.pop(id, None)
             raise

@@ -46,6 +46,7 @@ class _Call(NamedTuple):
     retries: int
     submitted_ns: int
     keeps: list[Any]
+    settings: str  # an object, "" for none
 
 
 _open: weakref.WeakSet[Submitter] = weakref.WeakSet()
@@ -71,6 +72,7 @@ class Submitter:
         # By object, where changes of data are checked: equal data is sent from the memory that was handed over first.
         self._watched: weakref.WeakValueDictionary[str, Watched] | None = (
             weakref.WeakValueDictionary() if is_checked() else None)
+        self._call_settings: Any = None
         self._like_us = (launcher, config, cancel_grace)
         self._imports = imports
         self._others: dict[str, Submitter] = {}  # by the prefix of their environment
@@ -120,7 +122,9 @@ class Submitter:
             payload, objects = self._arguments(args, kwargs, task.name, holds, streams)
         else:
             payload, objects = _NO_ARGUMENTS, []
-        call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs])
+        settings = None if _is_of_cells(function) else self._settings().object()
+        call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs, settings],
+                     settings.id if settings is not None else "")
         if objects and any(type(each) is Awaited for each in objects):
             self._send_when_ready(task, call, args, kwargs)
         else:
@@ -210,15 +214,14 @@ class Submitter:
         return ref, 0
 
     def _send(self, task: Task, call: _Call) -> None:
-        pickled, payload, objects, retries, submitted_ns, _ = call
-        options = task.asks
+        objects, options = call.objects, task.asks
         assert options is not None
         if self._files or task.may_end is not None:
             objects = self._in_reach(task, call)
             if task.may_end is not None:
                 task.submit_copy = lambda copy: self._submit_copy(copy, call)
         self._watch(task, objects)
-        self.session.submit(task, pickled, payload, objects, options.resources, retries, submitted_ns, task.id)
+        self._submit(task, call._replace(objects=objects), task.id)
         if options.wait_policy:
             self.session.planner.add(self.session, task, options.wait_policy)
 
@@ -236,18 +239,30 @@ class Submitter:
         if objects == task.objects or task.asks is None:
             return False
         task.objects = objects
-        self.session.submit(task, call.function, call.payload, objects, task.asks.resources, call.retries,
-                            call.submitted_ns)
+        self._submit(task, call._replace(objects=objects))
         if task.given_up:
             self.session.cancel(task)
         return True
 
     def _submit_copy(self, copy: Task, call: _Call) -> None:
         """Submits the same bytes again: the arguments may have changed since."""
-        assert copy.asks is not None
         objects = self._files.in_reach(call.objects)
         self._watch(copy, objects)
-        self.session.submit(copy, call.function, call.payload, objects, copy.asks.resources, 0, time.monotonic_ns())
+        self._submit(copy, call._replace(objects=objects, retries=0, submitted_ns=time.monotonic_ns()))
+
+    def _submit(self, task: Task, call: _Call, again: str = "") -> None:
+        assert task.asks is not None
+        objects = [*call.objects, call.settings] if call.settings else call.objects
+        self.session.submit(task, call.function, call.payload, objects, task.asks.resources, call.retries,
+                            call.submitted_ns, again, bool(call.settings))
+
+    def _settings(self) -> Any:
+        """Imported with the first call: ``import pounce`` is to take no time."""
+        if self._call_settings is None:
+            from .call_settings import CallSettings
+
+            self._call_settings = CallSettings(self.session.core.hold)
+        return self._call_settings
 
     def _watch(self, task: Task, objects: list[str]) -> None:
         if self._watched is not None:
@@ -260,7 +275,7 @@ class Submitter:
                              "Leave out one of the two.")
         name = name_of(function)
         try:
-            parts = detached.parts_of(function, args, kwargs, streams)
+            parts = detached.parts_of(function, args, kwargs, streams, self._settings().data())
         except errors.PounceError:
             raise
         except Exception as error:
@@ -393,6 +408,11 @@ def _is_large(data: bytes, buffers: list[Any], least: int = INLINE_BYTES) -> boo
         return len(data) > least
     nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
     return nbytes > least or len(buffers) > _INLINE_BUFFERS or have_to_travel_as_files(buffers)
+
+
+def _is_of_cells(function: Any) -> bool:
+    """Whether it is one of pounce's that run cells, which get the settings in a way of their own."""
+    return str(getattr(function, "__module__", "")).startswith("pounce._worker.cell.")
 
 
 def name_of(function: Any) -> str:

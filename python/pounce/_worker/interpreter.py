@@ -73,11 +73,16 @@ class Runner:
         self._before = self._imports.seconds - self._ahead.waited(parts.received)
         try:
             here.follow()
+            if parts.settings:
+                stage = "the notebook's settings were written"
+                _follow_settings(parts.settings, job)
             if parts.command:
                 stage = "the command was started"
                 return self._command(job)
             if parts.kept_in:
                 function, args, kwargs, *streams = _kept_call(job)
+                if len(streams) > 1 and (settings := streams.pop()):
+                    _take_settings(settings)
             else:
                 function = self._function(job, parts.function)
                 stage = "its arguments were unpickled"
@@ -239,6 +244,20 @@ def _traceback(error: BaseException) -> str:
 def _type_name(kind: type) -> str:
     name = kind.__qualname__
     return name if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{name}"
+
+
+def _follow_settings(id: str, job: Any) -> None:
+    from . import call_settings
+
+    call_settings.follow(id, job)
+
+
+def _take_settings(data: bytes) -> None:
+    import pickle
+
+    from . import call_settings
+
+    call_settings.take(pickle.loads(data))
 
 
 def _write_back_files() -> None:

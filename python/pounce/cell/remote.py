@@ -21,7 +21,7 @@ from .._common.cell_protocol import (
     NamespaceReport,
     NamespaceRequest,
 )
-from .._engine import seeds
+from .._engine import changed_settings, seeds
 from .._engine.display import Shown
 from .._engine.options import Options
 from .._worker.cell import runner
@@ -34,7 +34,6 @@ from .hold import Hold
 from .ledger import Parcel
 from .loaded_modules import LoadedModules
 from .names import is_import
-from .notebook_settings import NotebookSettings
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .stop import LeftBehind, say, wait
@@ -54,7 +53,8 @@ class Remote:
         self.modules = LoadedModules(shell)
         self.workers = Workers(self.modules)
         self.jobs: list[CellJob] = []
-        self.settings = NotebookSettings()
+        self.settings = changed_settings.ours
+        self.settings.tell = say
         self.hold: Hold | None = None
         self.gang_cells = GangCells(shell, self.modules)
 

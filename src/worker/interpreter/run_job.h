@@ -34,6 +34,7 @@ struct Job {
   KeptFunction function_body;
   std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers; shared with Python's buffers
   std::vector<ObjectUse> objects;              // persistent ids 0.. of the pickle
+  ObjectId settings;                           // the last object's, if that is its kernel's settings; else empty
   std::string kept_in;                         // folder of a detached task's call and outcome
   std::optional<Error> failure;                // set when it cannot run because there was no memory for its inputs
   std::int64_t received_ns = 0;                // when it arrived

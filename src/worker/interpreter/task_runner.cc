@@ -119,7 +119,8 @@ void TaskRunner::on(const protocol::Task& task, const DataMessage& message) {
                                                    task.objects,
                                                    std::make_shared<transport::Message>(std::move(message.frames)),
                                                    to_ns(*message.seat.last_seen),
-                                                   {}});
+                                                   {},
+                                                   task.settings && !task.objects.empty()});
   tell_core(exec::TaskArrived{message.session, task.task, task.attempt, inputs_here, std::move(payload)});
 }
 
@@ -159,7 +160,7 @@ void TaskRunner::on(const protocol::RunDetached& order) {
     return supervisor_.send(ended);
   }
   detached_.insert(order.task);
-  auto payload = std::make_shared<Payload>(Payload{{}, {}, {}, nullptr, to_ns(Clock::now()), order.folder});
+  auto payload = std::make_shared<Payload>(Payload{{}, {}, {}, nullptr, to_ns(Clock::now()), order.folder, false});
   tell_core(exec::TaskArrived{order.session, order.task, 0, true, std::move(payload)});
 }
 
@@ -225,6 +226,7 @@ Job TaskRunner::job_of(Payload payload) const {
   job.function = payload.function;
   job.function_body = std::move(payload.function_body);
   job.frames = std::move(payload.frames);
+  if (payload.settings) job.settings = payload.objects.back();
   for (const ObjectId& object : payload.objects) {
     auto use = objects_.store().use(object);
     if (!use) {

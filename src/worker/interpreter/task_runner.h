@@ -109,6 +109,7 @@ class TaskRunner {
     std::shared_ptr<transport::Message> frames{};
     std::int64_t received_ns = 0;
     std::string kept_in{};  // folder of a detached task
+    bool settings = false;  // the last object
   };
 
   void tell_core(const exec::Event& event);

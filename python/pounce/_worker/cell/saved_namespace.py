@@ -47,7 +47,7 @@ class SavedNamespace:
         self._names, self._hidden, self._holder = names, hidden, holder
         self._hooked: set[str] = set()  # libraries whose import is waited for, since settings of them wait
         self._before = set(names)  # they belong to no notebook, and stay when one leaves
-        self._baseline = process_state.Baseline()
+        self._baseline = process_state.baseline()
         self.unshared = UnsharedState()
         self._id = ""
         self._forget()
@@ -56,7 +56,7 @@ class SavedNamespace:
         self._folder: Folder | None = None
         self._saver: Saver | None = None
         self._restorer: Restorer | None = None
-        self._process = process_state.Waiting()
+        process_state.begin()
         self._cell = self._turn = 0
         self._read: set[str] | None = set()  # by the running cell; None: any
         self._touched: set[str] | None = set()
@@ -83,16 +83,16 @@ class SavedNamespace:
 
     def lacks(self, request: NamespaceRequest) -> bool:
         """Whether the request leaves out changes of settings that the namespace has not had here."""
-        known = self._process if self._id == request.id else process_state.Waiting()
+        known = process_state.present if self._id == request.id else process_state.Waiting()
         return known.lacks(request.settings)
 
     def follow(self, change: SettingsChange) -> int:
         """Applies the settings that the notebook has changed since the namespace last had them. Returns the number of
         the last one."""
-        for part, why in self._process.follow(change).items():
+        for part, why in process_state.present.follow(change).items():
             self._notes.setting_failed(part, why)
         self._put_back()
-        return self._process.followed[1]
+        return process_state.present.followed[1]
 
     def has(self, notebook: str, turn: int) -> bool:
         return self._id == notebook and self._turn >= turn
@@ -120,7 +120,7 @@ class SavedNamespace:
                             unloaded=restorer.pending, key=key, saved=restorer.saved)
         report = NamespaceReport(True, True, restorer.turn, restorer.cell, restorer.lost())
         try:
-            self._process = process_state.Waiting(restorer.process())
+            process_state.begin(restorer.process())
         except StateError as error:  # the variables may be whole
             tell(f"the directory, the environment and the seeds were not restored: {error}")
         self._cell, self._turn = restorer.cell, restorer.turn
@@ -184,20 +184,20 @@ class SavedNamespace:
         self._put_back()  # for libraries that came with these names
 
     def _put_back(self, words: Collection[str] = ()) -> None:
-        waited = set(self._process.parts)
-        failed = self._process.put_back(words)
-        there = waited - set(self._process.parts) - set(failed)
+        waited = set(process_state.present.parts)
+        failed = process_state.present.put_back(words)
+        there = waited - set(process_state.present.parts) - set(failed)
         streams.restored([name for part, name in process_state.SEEDS.items() if part in there])
         for part, why in failed.items():
             self._notes.setting_failed(part, why)
-        for library in self._process.libraries() - self._hooked:
+        for library in process_state.present.libraries() - self._hooked:
             self._hooked.add(library)
             AfterImport(library, functools.partial(self._imported, library))
 
     def _imported(self, library: str) -> None:
         """A cell has just imported it: the cell's next line finds its settings."""
         self._hooked.discard(library)
-        for part, why in self._process.put_back(of=library).items():
+        for part, why in process_state.present.put_back(of=library).items():
             self._notes.setting_failed(part, why)
 
     def after(self, cell: int, turn: int) -> None:
@@ -325,7 +325,7 @@ class SavedNamespace:
         streams.back()
         try:
             unpicklable: dict[str, str] = {}
-            process = process_state.taken(self._baseline, self._process, unpicklable)
+            process = process_state.taken(self._baseline, process_state.present, unpicklable)
             report = self._saver.save(self._cell, touched, interrupted, process, self._turn)
         except (StateError, OSError) as error:
             self._behind = False

@@ -31,6 +31,12 @@ class Baseline:
     settings: dict[str, bytes] = field(default_factory=lambda: _pickled(SETTINGS.keys() - SEEDS.keys()))
 
 
+@functools.cache
+def baseline() -> Baseline:
+    """Of this process, as it was when it first got settings of a notebook."""
+    return Baseline()
+
+
 def _pickled(names: Collection[str], problems: dict[str, str] | None = None) -> dict[str, bytes]:
     """Settings of what is imported here. One that cannot be read or pickled is left out."""
     problems = {} if problems is None else problems
@@ -114,12 +120,12 @@ class Waiting:
         return {SETTINGS[name].library for name in self.parts if name in SETTINGS and name not in GENERATORS
                 and SETTINGS[name].waits()}
 
-    def put_back(self, words: Collection[str] = (), of: str = "") -> dict[str, str]:
+    def put_back(self, words: Collection[str] = (), of: str = "", but: Collection[str] = ()) -> dict[str, str]:
         """Restores parts of no library, or of a library that is imported here or whose name is among `words`; with
         `of` only those of that library. Returns the reasons by part, for parts that do not fit this process.
         """
         failed: dict[str, str] = {}
-        for name in list(self.parts):
+        for name in [name for name in self.parts if name not in but]:
             setting = SETTINGS.get(name)
             if of and (setting is None or setting.library != of or name in GENERATORS):
                 continue
@@ -157,6 +163,15 @@ class Waiting:
         if later:
             self.parts[name] = pickle.dumps(later, 5)
         return failed
+
+
+present = Waiting()  # this process's: of the namespace that is here, or of calls
+
+
+def begin(data: bytes = b"") -> None:
+    """Another namespace is here from now on. `data`: the process that was saved with it."""
+    global present
+    present = Waiting(data)
 
 
 def _has_options(name: str) -> bool:

@@ -1,11 +1,12 @@
-"""What the notebook has changed of its process's settings since it started: workers follow it."""
+"""What this process has changed of its settings since it started: workers follow it, in cells and in calls."""
 
 from __future__ import annotations
 
 import copy
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._common.cell_protocol import SettingsChange
@@ -14,16 +15,24 @@ from .._common.settings import shell
 from .._common.settings.python import environment_at_start, passed_on
 from .._common.settings.setting import BY_SETUP, differing, pickled
 from .._common.settings.table import GENERATORS, SETTINGS, left_out
-from .stop import say
+from .status_line import output
 
 _Options = dict[str, Any]
 _CONTAINERS = (list, dict, set, tuple)  # may be changed in place, a tuple's parts too
 
 
-class NotebookSettings:
-    """Thread: the notebook's."""
+class ChangedSettings:
+    """Any thread.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    tell : callable
+        Takes a line for the person, about a setting that cannot follow.
+    """
+
+    def __init__(self, tell: Callable[[str], None] = lambda line: output().end(f"pounce: {line}")) -> None:
+        self.tell = tell
+        self._turn = threading.RLock()
         self._kernel = os.urandom(8).hex()
         self._number = 0
         self._seen: dict[str, dict[str, Any]] = {}  # by row and option
@@ -33,7 +42,11 @@ class NotebookSettings:
 
     def since(self, number: int) -> SettingsChange:
         """The changes after that one."""
-        self._look()
+        with self._turn:
+            self.look()
+            return self._since(number)
+
+    def _since(self, number: int) -> SettingsChange:
         rows = {row: {option: one for option, one in options.items() if one[0] > number}
                 for row, options in self._changes.items()}
         return SettingsChange(self._kernel, number, self._number, {row: new for row, new in rows.items() if new})
@@ -45,11 +58,17 @@ class NotebookSettings:
 
     def table(self) -> str:
         """What follows and what does not, as ``%pounce settings`` shows it."""
-        self._look()
+        self.look()
         lines = [f"{row}: {', '.join(sorted(filter(None, options))) or 'as here'}"
                  for row, options in sorted(self._changes.items())]
         lines += [f"{name} does not follow: {why}" for name, why in sorted(self._problems.items())]
         return "\n".join(lines) or "every setting is as in a fresh Python"
+
+    def look(self) -> int:
+        """The number of the last change."""
+        with self._turn:
+            self._look()
+            return self._number
 
     def _look(self) -> None:
         following = self._number + 1
@@ -104,10 +123,13 @@ class NotebookSettings:
 
     def _has_problem(self, name: str, why: str) -> None:
         if self._problems.get(name) != why:
-            say(f"{name} does not follow to the worker: {why}")
+            self.tell(f"{name} does not follow to the worker: {why}")
         self._problems[name] = why
 
 
 def _copied(options: _Options) -> _Options:
     return {option: copy.deepcopy(value) if isinstance(value, _CONTAINERS) else value
             for option, value in options.items()}
+
+
+ours = ChangedSettings()

@@ -1,0 +1,45 @@
+"""The notebook's settings in a worker's calls: a call comes with those that the notebook had when it was submitted."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import sys
+from typing import Any
+
+from .._common.after_import import AfterImport
+from .._common.settings.table import GENERATORS, SETTINGS
+from .state import process_state
+
+# Calls have random streams of their own, and no shell.
+_NOT_FOR_CALLS = frozenset((*GENERATORS, *(name for name, row in SETTINGS.items() if row.package == "IPython")))
+_followed = ""  # the object that the last call came with
+_awaited: set[str] = set()  # libraries that get their settings when they are imported
+
+
+def follow(id: str, job: Any) -> None:
+    """Writes what this process has not had of the settings in the object `id`, which came with the job."""
+    if id != _followed:
+        take(pickle.loads(job.settings()), id)
+
+
+def take(change: Any, id: str = "") -> None:
+    global _followed
+    process_state.baseline()  # before anything is written
+    process = process_state.present
+    _tell(process.follow(change))
+    _followed = id
+    _tell(process.put_back(but=_NOT_FOR_CALLS))
+    for library in process.libraries() - _awaited:
+        _awaited.add(library)
+        AfterImport(library, functools.partial(_imported, library))
+
+
+def _imported(library: str) -> None:
+    _awaited.discard(library)
+    _tell(process_state.present.put_back(of=library, but=_NOT_FOR_CALLS))
+
+
+def _tell(failed: dict[str, str]) -> None:
+    for part, why in failed.items():
+        print(f"pounce: the notebook's {part} could not be set here: {why}", file=sys.stderr, flush=True)

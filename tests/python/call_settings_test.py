@@ -1,0 +1,114 @@
+"""Calls run under the settings that this process had when they were submitted."""
+
+from __future__ import annotations
+
+import pytest
+
+SET = """
+    import decimal, os, sys, warnings
+    import numpy as np
+    import pounce
+    client = pounce.Client()
+
+    def seen():
+        import numpy
+        return {"flag": os.environ.get("MY_FLAG"), "precision": numpy.get_printoptions()["precision"],
+                "divide": numpy.geterr()["divide"], "digits": decimal.getcontext().prec, "limit": sys.getrecursionlimit(),
+                "umask": os.umask(os.umask(0)), "folder": os.getcwd()}
+
+    def change(folder):
+        os.environ["MY_FLAG"] = "a b\\nc"
+        np.set_printoptions(precision=3)
+        np.seterr(divide="raise")
+        decimal.getcontext().prec = 6
+        sys.setrecursionlimit(4321)
+        os.umask(0o027)
+        os.makedirs(folder, exist_ok=True)
+        os.chdir(folder)
+"""
+
+
+def test_a_call_has_what_was_changed_before_it(home):
+    run = home.run(SET + """
+    before = client.submit(seen).result()
+    change(os.environ["HOME"] + "/there")
+    report(before=before, after=client.submit(seen).result(), here=seen())
+    """)
+
+    before, after, here = (run.reports[name] for name in ("before", "after", "here"))
+    assert before["flag"] is None and before["precision"] == 8
+    assert after == here
+
+
+def test_a_call_that_waits_keeps_what_was_set_when_it_was_submitted(home):
+    """All of these are submitted before there is a worker."""
+    run = home.run(SET + """
+    def precision(_):
+        import numpy
+        return numpy.get_printoptions()["precision"]
+
+    futures = []
+    for digits in (3, 5, 7):
+        np.set_printoptions(precision=digits)
+        futures.append(client.submit(precision, digits))
+    report(precisions=[future.result() for future in futures])
+    """)
+
+    assert run.reports["precisions"] == [3, 5, 7]
+
+
+@pytest.mark.parametrize("submit", [
+    "client.options(name='kept').submit(seen).result()", "client.map(lambda _: seen(), [1])[0]",
+    "client.get_executor().submit(seen).result()", "client.options(cpus=1).gang(2).run(lambda rank: seen())[1]"])
+def test_every_kind_of_call_has_them(submit, home):
+    run = home.run(SET + f"""
+    change(os.environ["HOME"] + "/there")
+    report(there={submit}, here=seen())
+    """)
+
+    assert run.reports["there"] == run.reports["here"]
+
+
+def test_a_library_that_a_call_imports_itself_gets_them_then(home):
+    """A notebook with numpy, a function that imports it in its second line."""
+    run = home.run(SET + """
+    def late():
+        before = "numpy" in sys.modules
+        import numpy
+        return before, numpy.get_printoptions()["precision"]
+
+    np.set_printoptions(precision=2)
+    report(late=client.submit(late).result())
+    """)
+
+    assert run.reports["late"] == [False, 2]
+
+
+def test_a_setting_that_is_changed_back_is_as_it_was(home):
+    run = home.run(SET + """
+    np.set_printoptions(precision=2)
+    first = client.submit(seen).result()["precision"]
+    np.set_printoptions(precision=8)
+    report(precisions=[first, client.submit(seen).result()["precision"]])
+    """)
+
+    assert run.reports["precisions"] == [2, 8]
+
+
+def test_a_fast_series_of_calls_is_looked_at_seldom(monkeypatch):
+    from pounce._engine import call_settings
+
+    looks, clock = [], [0.0]
+    monkeypatch.setattr(call_settings.time, "monotonic", lambda: clock[0])
+    settings = call_settings.CallSettings(lambda *_: object())
+
+    def look():
+        looks.append(clock[0])
+        clock[0] += 0.001
+
+    monkeypatch.setattr(settings, "_look", look)
+    for _ in range(10_000):
+        clock[0] += 0.0001
+        settings.object()
+
+    assert 70 < len(looks) < 120, "fifty milliseconds at once, then three parts of a hundred of the time"
