@@ -426,6 +426,14 @@ def session_of(view: View) -> Session:
     return view._session
 
 
+def failed_call(view: View, function: Callable[..., Any], error: BaseException) -> Future:
+    """A call that was not sent and has ended with this error. Also for this package only."""
+    task = Task(name_of(function), view._options)
+    future = Future(view._session, task)
+    view._session.end_unsent(task, error.with_traceback(None))  # which holds the caller's frames
+    return future
+
+
 def asks_of(view: View) -> Options:
     """The options of its calls. Also for this package only."""
     return view._options

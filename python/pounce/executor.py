@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from ._common.random_streams import Streams, for_each
 from ._common.submitted_functions import for_each_item
 from ._engine import seeds
-from .errors import public
+from .errors import NotPicklable, public
 
 if TYPE_CHECKING:  # workers import this module too
-    from ._map.collections import Submits
+    from .calls import View
     from .future import Future
 
 
@@ -50,27 +50,37 @@ class Executor(concurrent.futures.Executor):
     A program that ends while calls are under way waits for them, unless their client was closed.
     """
 
-    def __init__(self, client: Submits):
+    def __init__(self, client: View):
         self._client = client
         self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
         self._shut = False
         self._lock = threading.Lock()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """As ``Client.submit``. Raises RuntimeError after ``shutdown``, and once the interpreter is shutting down."""
+        """As ``Client.submit``. Raises RuntimeError after ``shutdown``, and once the interpreter is shutting down.
+
+        What cannot be pickled is the exception of the future: a ``NotPicklable``, which is a ``pickle.PicklingError``.
+        """
         with self._lock:
             if self._shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             if _exiting:
                 raise RuntimeError("cannot schedule new futures after interpreter shutdown")
-            if kwargs.keys() & {"pure", "retries"}:  # the client's own keywords; here they are the function's
-                future = self._client.submit(_call, fn, args, kwargs)
-            else:
-                future = self._client.submit(fn, *args, **kwargs)
+            try:
+                future = self._submit(fn, args, kwargs)
+            except NotPicklable as error:
+                from .calls import failed_call
+
+                return failed_call(self._client, fn, error)
             self._futures.add(future)
         _under_way.add(future)
         future.add_done_callback(_under_way.discard)
         return future
+
+    def _submit(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
+        if kwargs.keys() & {"pure", "retries"}:  # the client's own keywords; here they are the function's
+            return self._client.submit(_call, fn, args, kwargs)
+        return self._client.submit(fn, *args, **kwargs)
 
     def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None,
             chunksize: int = 1) -> Iterator[Any]:
