@@ -15,7 +15,7 @@ from .. import not_offered
 from ..call import Call
 from ..leases import Leases
 from ..on_worker import call_again, call_with, nothing
-from .arguments import is_namedtuple, rebuilt, replaced
+from .arguments import futures_in, is_namedtuple, rebuilt, replaced
 from .cluster import SLURMCluster
 from .executor import ClientExecutor
 from .future import Future, flat, value_of
@@ -56,7 +56,7 @@ _INSTEAD = {
                     "`pouncectl status` and `pouncectl top` too."),
     **dict.fromkeys(("get_worker_logs", "get_scheduler_logs", "forward_logging", "log_event", "get_events"),
                     "What workers print is shown in the notebook, as it comes; pounce's own log is `pounced.log`."),
-    "retry": "Submit it again; submit(retries=) allows more runs after a lost worker.",
+    "retry": "Submit it again; submit(retries=) allows more runs.",
     "get_versions": "pounce checks the versions of Python and cloudpickle itself, and names both where they differ.",
 }
 
@@ -192,14 +192,15 @@ class Client:
                 timeout: Any = None, asynchronous: Any = None) -> Any:
         """Sends `data` to the workers: a list of futures for a list, a dict for a dict, a future for anything else.
 
-        Data goes to each worker that needs it, once; `broadcast` and `hash` have no effect.
+        Data goes to each worker that needs it, once; `broadcast` has no effect. Equal data has one key; without `hash`
+        each future has its own.
         """
         not_offered.keywords("scatter", {"workers": workers}, _OF_SUBMIT)
         if type(data) in (list, tuple, set, frozenset) or is_namedtuple(data):
-            return rebuilt(data, [self._scattered(one) for one in data])
+            return rebuilt(data, [self._scattered(one, hash) for one in data])
         if type(data) is dict:
-            return {name: self._scattered(one) for name, one in data.items()}
-        return self._scattered(data)
+            return {name: self._scattered(one, hash) for name, one in data.items()}
+        return self._scattered(data, hash)
 
     def gather(self, futures: Any, errors: str = "raise", direct: Any = None, asynchronous: Any = None) -> Any:
         """Waits for all and returns their results in the same shape.
@@ -215,7 +216,17 @@ class Client:
             raise BadRequest("gather waits", "Await the futures themselves: asyncio.gather(*futures).")
         if not isinstance(futures, (Future, dict, list, tuple, set, frozenset)):
             futures = list(futures)
-        return replaced(_without_failures(futures) if errors == "skip" else futures, Future.result)
+        if errors == "skip":
+            futures = _without_failures(futures)
+        error = future = None
+        try:
+            for future in futures_in(futures):
+                error = future.exception()
+                if error is not None:
+                    raise error  # from here, so that a traceback is short
+            return replaced(futures, Future.result)
+        finally:
+            del error, future, futures  # a traceback that ends here would hold them
 
     def cancel(self, futures: Any, asynchronous: Any = None, force: bool = False, reason: Any = None,
                msg: Any = None) -> None:
@@ -300,13 +311,14 @@ class Client:
 
         return self._leases.submit(name, make)
 
-    def _scattered(self, value: Any) -> Future:
+    def _scattered(self, value: Any, by_content: bool) -> Future:
         if isinstance(value, Future):
             return value
         ref = self.cluster.pounce.scatter(value)
         call = Call("scatter", None)
         call.set_result(value)
-        return Future(f"{type(value).__name__}-{ref.id}", call, self, self._leases.stop, ref)
+        kind = type(value)
+        return Future(f"{kind.__name__}-{ref.id}" if by_content else new_key(kind), call, self, self._leases.stop, ref)
 
 
 def default_client(c: Client | None = None) -> Client:

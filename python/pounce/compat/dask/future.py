@@ -14,7 +14,7 @@ from ..call import Call, cancelled_call
 from .durations import seconds
 
 _INSTEAD = {
-    "retry": "Submit it again; submit(retries=) allows more runs after a lost worker.",
+    "retry": "Submit it again; submit(retries=) allows more runs.",
     "executor": "Client.get_executor() makes one.",
     "bind_client": "A future belongs to the client that made it.",
 }
@@ -63,10 +63,14 @@ class Future:
         WorkerCrashed, OutOfMemory, WalltimeReached, ...
             In place of Dask's KilledWorker: why the worker is gone.
         """
+        error = None
         try:
-            return self._call.result(seconds(timeout))
+            error = self._call.exception(seconds(timeout))
+            if error is not None:
+                raise error  # from here, so that a traceback is short
+            return self._call.result(0)
         finally:
-            del self
+            del self, error  # a traceback that ends here would hold them
 
     def exception(self, timeout: Any = None) -> BaseException | None:
         """Waits like ``result`` and returns what it would raise, or None."""
@@ -87,12 +91,13 @@ class Future:
         self._call.add_done_callback(lambda _: fn(self))
 
     def cancel(self, reason: str | None = None, msg: str | None = None) -> None:
-        """Ends the call. A running one is interrupted (KeyboardInterrupt), which Dask does not do. Of a call that has
-        ended the result is dropped, as in Dask. Does not block."""
-        if self._call.done():
-            self._call = cancelled_call(self.key)
-        else:
-            self._stop([self._call])
+        """Ends the call and drops its result, also one that is there already. Does not block.
+
+        From now on the status is ``"cancelled"``. A running call is interrupted (KeyboardInterrupt), which Dask does
+        not do.
+        """
+        self._stop([self._call])
+        self._call = cancelled_call(self.key)
 
     def release(self) -> None:
         """Does nothing: a result lives as long as its future."""
