@@ -173,7 +173,7 @@ def test_keys_names_and_the_current_client_are_as_in_dask(home):
         with Client() as outer:
             with Client(outer.cluster) as inner:
                 report(inner=Client.current() is inner, given=default_client(outer) is outer)
-            report(outer=Client.current() is outer, status=[outer.status, inner.status])
+            report(outer=Client.current() is outer, status=[outer.status, inner.status], closed=error_of(lambda: inner.submit(abs, 1))["type"])
             futures, others = outer.map(abs, [-1, -2], key="INC"), outer.map(abs, [-3, -4], key="INC")
             report(prefix=all(future.key.startswith("INC-") for future in futures), keys=len({future.key for future in [*futures, *others]}))
             report(impure=len({future.key for future in outer.map(abs, [-1, -1], key="INC", pure=False)}), own=[future.key for future in outer.map(abs, [-1], key=["k"])])
@@ -184,7 +184,7 @@ def test_keys_names_and_the_current_client_are_as_in_dask(home):
     """)
 
     assert "No clients found" in run.reports.pop("none")
-    assert run.reports | {"none": 0} == {"none": 0, "inner": True, "given": True, "outer": True, "status": ["running", "closed"], "prefix": True, "keys": 4,
+    assert run.reports | {"none": 0} == {"none": 0, "closed": "ClientClosed", "inner": True, "given": True, "outer": True, "status": ["running", "closed"], "prefix": True, "keys": 4,
                                          "impure": 2, "own": ["k"], "text": "<Future: finished, type: builtins.int", "client": True}
 
 

@@ -137,3 +137,16 @@ def inner(n):
     """)
 
     assert run.reports == {"values": [[1, 2, 4], [1, 3, 9]], "elsewhere": outer != "threading"}
+
+
+def test_one_job_is_run_by_this_process_without_a_client(home):
+    """It made one, and leases with the first options."""
+    run = home.run("""
+        import pounce.compat.joblib
+        from joblib import Parallel, delayed, parallel_config
+        from pounce.compat import clients
+        with parallel_config("pounce", n_jobs=1):
+            report(pids=set(Parallel()(delayed(os.getpid)() for _ in range(3))) == {os.getpid()}, clients=len(clients._clients))
+    """)
+
+    assert run.reports == {"pids": True, "clients": 0}

@@ -17,6 +17,7 @@ from typing import Any
 
 from joblib.parallel import (
     AutoBatchingMixin,
+    FallbackToBackend,
     ParallelBackendBase,
     SequentialBackend,
     ThreadingBackend,
@@ -121,6 +122,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         self.parallel = parallel
         self._first = self._initializer if initializer is None else Initializer.of(initializer, initargs)
         effective = self.effective_n_jobs(n_jobs)
+        if effective == 1:
+            raise FallbackToBackend(SequentialBackend(nesting_level=self.nesting_level))
         if self._leases is None:
             client = self._client or shared_client()
             self._leases = Leases(client, {**self._workers_for(n_jobs), **self._options}, self._leases_for(n_jobs))

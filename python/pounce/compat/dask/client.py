@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...calls import View
-from ...errors import BadRequest, Timeout
+from ...errors import BadRequest, ClientClosed, Timeout
 from ...future import Future as PounceFuture
 from .. import not_offered
 from ..call import Call
@@ -93,7 +93,10 @@ class Client:
 
     @property
     def _leases(self) -> Leases:
-        return self.cluster.leases
+        leases = self.cluster.leases
+        if self.status == "closed":
+            raise ClientClosed("this client was closed", "Make another: Client(cluster).")
+        return leases
 
     # ---- calls ----
 
@@ -268,7 +271,8 @@ class Client:
         """Does nothing: a client is ready when it is made."""
 
     def close(self, timeout: Any = None) -> None:
-        """Ends this client. Its cluster goes on, and so do submitted calls: ``shutdown()`` ends them too."""
+        """Ends this client. Its cluster goes on, and so do submitted calls, whose futures still give their results:
+        ``shutdown()`` ends them too."""
         self.status = "closed"
         _open[:] = [each for each in _open if each() not in (self, None)]
         if self._owns:
