@@ -18,7 +18,7 @@ from ._engine import seeds
 from .errors import NotPicklable, public
 
 if TYPE_CHECKING:  # workers import this module too
-    from .calls import View
+    from ._map.collections import Submits
     from .future import Future
 
 
@@ -50,8 +50,9 @@ class Executor(concurrent.futures.Executor):
     A program that ends while calls are under way waits for them, unless their client was closed.
     """
 
-    def __init__(self, client: View):
+    def __init__(self, client: Submits, failed: Callable[[Callable[..., Any], Exception], Future]):
         self._client = client
+        self._failed = failed  # makes a future of a call that was not sent
         self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
         self._shut = False
         self._lock = threading.Lock()
@@ -67,20 +68,16 @@ class Executor(concurrent.futures.Executor):
             if _exiting:
                 raise RuntimeError("cannot schedule new futures after interpreter shutdown")
             try:
-                future = self._submit(fn, args, kwargs)
+                if kwargs.keys() & {"pure", "retries"}:  # the client's own keywords; here they are the function's
+                    future = self._client.submit(_call, fn, args, kwargs)
+                else:
+                    future = self._client.submit(fn, *args, **kwargs)
             except NotPicklable as error:
-                from .calls import failed_call
-
-                return failed_call(self._client, fn, error)
+                return self._failed(fn, error)
             self._futures.add(future)
         _under_way.add(future)
         future.add_done_callback(_under_way.discard)
         return future
-
-    def _submit(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future:
-        if kwargs.keys() & {"pure", "retries"}:  # the client's own keywords; here they are the function's
-            return self._client.submit(_call, fn, args, kwargs)
-        return self._client.submit(fn, *args, **kwargs)
 
     def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None,
             chunksize: int = 1) -> Iterator[Any]:

@@ -6,16 +6,13 @@ import concurrent.futures
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import NotPicklable
 from ..call import Call, left_until
 from .durations import seconds
 from .future import Future, call_of
 from .key import name_of
-
-if TYPE_CHECKING:
-    from .client import Client
 
 _KEYWORDS = frozenset(("pure", "workers", "resources", "retries", "priority", "fifo_timeout", "allow_other_workers",
                        "actor", "actors"))
@@ -30,7 +27,7 @@ class ClientExecutor(concurrent.futures.Executor):
         Another keyword.
     """
 
-    def __init__(self, client: Client, **keywords: Any):
+    def __init__(self, client: Any, **keywords: Any):
         if unknown := sorted(keywords.keys() - _KEYWORDS):
             raise TypeError(f"unsupported arguments to ClientExecutor: {unknown}")
         self._client, self._keywords = client, keywords
