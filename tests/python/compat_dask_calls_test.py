@@ -180,19 +180,24 @@ def test_keys_names_and_the_current_client_are_as_in_dask(home):
             future = futures[0]
             future.result()
             report(text=repr(future).partition(", key")[0], client=future.client is outer)
+            first = outer.submit(abs, -5)
+            first.release()
+            report(released=first.key in outer.futures, anew=outer.submit(abs, -5) is not first, known=outer.submit(abs, -6).key in outer.futures, value=first.result())
             outer.start()
     """)
 
     assert "No clients found" in run.reports.pop("none")
     assert run.reports | {"none": 0} == {"none": 0, "closed": "ClientClosed", "inner": True, "given": True, "outer": True, "status": ["running", "closed"], "prefix": True, "keys": 4,
-                                         "impure": 2, "own": ["k"], "text": "<Future: finished, type: builtins.int", "client": True}
+                                         "impure": 2, "own": ["k"], "text": "<Future: finished, type: builtins.int", "client": True,
+                                         "released": False, "anew": True, "known": False, "value": 5}
 
 
 def test_a_graph_may_contain_futures_and_give_them(home):
     pytest.importorskip("dask")
     run = home.run("""
+        import dask.bag
         from dask import delayed
-        from pounce.compat.dask import Client, Future
+        from pounce.compat.dask import Client, Future, wait
         with Client() as client:
             future = client.submit(abs, -1)
             report(inside=client.get({"y": (abs, future)}, "y"), alias=client.get({"y": future}, "y"))
@@ -201,7 +206,12 @@ def test_a_graph_may_contain_futures_and_give_them(home):
             def fails_once(path):
                 if not os.path.exists(path): open(path, "w").close(); raise ValueError("once")
                 return "again"
+            bag = dask.bag.Bag({("b", n): client.submit(list, [n], key=("b", n)) for n in range(2)}, "b", 2)
+            report(waited=len(wait(bag).done))
+            client.cancel([bag])
+            report(cancelled=[each.status for each in dict(bag.dask).values()])
             report(retried=delayed(fails_once)(os.path.abspath("mark")).compute(scheduler=client.get, retries=1))
     """)
 
-    assert run.reports == {"inside": 1, "alias": 1, "kind": True, "values": [1, [2]], "one": 3, "retried": "again"}
+    assert run.reports == {"inside": 1, "alias": 1, "kind": True, "values": [1, [2]], "one": 3, "waited": 2,
+                           "cancelled": ["cancelled"] * 2, "retried": "again"}

@@ -189,6 +189,18 @@ class Client:
         """
         return ClientExecutor(self, **keywords)
 
+    @property
+    def futures(self) -> dict[str, Future]:
+        """By their keys, those of its calls that are referenced and not released. Does not block."""
+        with self._lock:
+            return dict(self._known)
+
+    def forget(self, future: Future) -> None:
+        """For ``Future.release``."""
+        with self._lock:
+            if self._known.get(future.key) is future:
+                del self._known[future.key]
+
     # ---- data ----
 
     def scatter(self, data: Any, workers: Any = None, broadcast: bool = False, direct: Any = None, hash: bool = True,

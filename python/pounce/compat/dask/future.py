@@ -100,7 +100,8 @@ class Future:
         self._call = cancelled_call(self.key)
 
     def release(self) -> None:
-        """Does nothing: a result lives as long as its future."""
+        """The same call is a new one from now on. The result lives as long as its future."""
+        self.client.forget(self)
 
     def __await__(self) -> Generator[Any, None, Any]:
         return (yield from awaitable(self._call))
@@ -137,9 +138,11 @@ def calls_of(futures: Any) -> list[Call]:
 
 
 def flat(futures: Any) -> list[Future]:
-    """One future, or several, as a list."""
+    """One future, or several, or those in the graph of a collection of Dask's, as a list."""
     if isinstance(futures, Future):
         return [futures]
+    if hasattr(futures, "__dask_graph__"):
+        return [each for each in dict(futures.__dask_graph__()).values() if isinstance(each, Future)]
     if isinstance(futures, concurrent.futures.Future):
         raise BadRequest("this is a future of pounce itself, not of pounce.compat.dask",
                          "Give it to pounce.Client's own functions.")

@@ -11,7 +11,7 @@ from ..._engine.outcome import Types, result_of
 from ..._map.collections import Completed
 from ...errors import BadRequest, Timeout
 from .durations import seconds
-from .future import Future, call_of, calls_of
+from .future import Future, call_of, calls_of, flat
 
 
 class DoneAndNotDoneFutures(NamedTuple):
@@ -29,7 +29,7 @@ def wait(fs: Any, timeout: Any = None, return_when: str = "ALL_COMPLETED") -> Do
     """
     if isinstance(timeout, Future):
         raise BadRequest("timeout= is a future", "wait takes the futures as one list: wait([x, y]).")
-    futures = [fs] if isinstance(fs, Future) else list(fs)
+    futures = flat(fs)
     waited = concurrent.futures.wait(calls_of(futures), seconds(timeout), return_when)
     enough = not waited.not_done or (bool(waited.done) and return_when == "FIRST_COMPLETED") or (
         return_when == "FIRST_EXCEPTION"
