@@ -37,7 +37,7 @@ LAYERS: dict[str, list[str]] = {
     "run_command": ["client", "calls", "future", "_engine", "_worker.command", "errors"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.steps", "_common.rank", "_common.report"],
     "": ["batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
-    "compat": ["", "calls", "client", "executor", "future", "_worker.nested_joblib", "_tables.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
+    "compat": ["", "calls", "client", "future", "_worker.nested_joblib", "_tables.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_map.collections", "_common.content_digest", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
 }
 
 

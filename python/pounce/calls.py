@@ -89,6 +89,13 @@ class View:
         self._submitter.submit(task, function, args, kwargs, retries, streams)
         return future
 
+    def _failed(self, function: Callable[..., Any], error: Exception) -> Future:
+        """A call that was not sent and has ended with this error."""
+        task = Task(name_of(function), self._options)
+        future = Future(self._session, task)
+        self._session.end_unsent(task, error.with_traceback(None))  # which holds the caller's frames
+        return future
+
     def _call_that_may_run_twice(self, function: Callable[..., Any], *args: Any) -> tuple[Future, TaskRuns]:
         task = Task(name_of(function), self._options)
         runs = TaskRuns(self._session, task)
@@ -411,7 +418,7 @@ class View:
         ...     list(executor.map(abs, [-1, -2]))
         [1, 2]
         """
-        return Executor(self)
+        return Executor(self, self._failed)
 
     def __repr__(self) -> str:
         return f"<pounce.Client with {self._options}>"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ._common.random_streams import Streams, for_each
 from ._common.submitted_functions import for_each_item
 from ._engine import seeds
-from .errors import public
+from .errors import NotPicklable, public
 
 if TYPE_CHECKING:  # workers import this module too
     from ._map.collections import Submits
@@ -50,23 +50,30 @@ class Executor(concurrent.futures.Executor):
     A program that ends while calls are under way waits for them, unless their client was closed.
     """
 
-    def __init__(self, client: Submits):
+    def __init__(self, client: Submits, failed: Callable[[Callable[..., Any], Exception], Future]):
         self._client = client
+        self._failed = failed  # makes a future of a call that was not sent
         self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
         self._shut = False
         self._lock = threading.Lock()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """As ``Client.submit``. Raises RuntimeError after ``shutdown``, and once the interpreter is shutting down."""
+        """As ``Client.submit``. Raises RuntimeError after ``shutdown``, and once the interpreter is shutting down.
+
+        What cannot be pickled is the exception of the future: a ``NotPicklable``, which is a ``pickle.PicklingError``.
+        """
         with self._lock:
             if self._shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             if _exiting:
                 raise RuntimeError("cannot schedule new futures after interpreter shutdown")
-            if kwargs.keys() & {"pure", "retries"}:  # the client's own keywords; here they are the function's
-                future = self._client.submit(_call, fn, args, kwargs)
-            else:
-                future = self._client.submit(fn, *args, **kwargs)
+            try:
+                if kwargs.keys() & {"pure", "retries"}:  # the client's own keywords; here they are the function's
+                    future = self._client.submit(_call, fn, args, kwargs)
+                else:
+                    future = self._client.submit(fn, *args, **kwargs)
+            except NotPicklable as error:
+                return self._failed(fn, error)
             self._futures.add(future)
         _under_way.add(future)
         future.add_done_callback(_under_way.discard)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from . import _core, errors
-from ._engine.status_line import QUIET_S, output
+from ._engine.status_line import QUIET_S, live_output
 from ._sweep.samplers import Source
 from ._sweep.sweep_plan import (
     MedianRule,
@@ -34,7 +34,6 @@ Call: TypeAlias = "Callable[[Member], Future]"
 
 _AHEAD = 4096   # members of a grid that wait or run at a time: enough for a pool to see how much work there is
 _TICK_S = 1.0   # between two updates of the line
-_STEPS = 20     # lines of progress that a file gets
 _SHOWN = 10     # members in a notebook's table
 
 
@@ -130,16 +129,14 @@ class Sweep:
         """
         now = time.monotonic()
         deadline = math.inf if timeout is None else now + timeout
-        line, shown, look = None, "", now + QUIET_S
+        line, look = None, now + QUIET_S
         try:
             while not self._over.wait(max(0.0, min(look, deadline) - time.monotonic())):
                 now = time.monotonic()
                 if now >= deadline:
                     raise errors.Timeout(f"the sweep has not ended within {timeout:g} s; it goes on")
-                line, words, look = line or output(), self._words(), now + _TICK_S
-                part = self._part()
-                line.show(words, part != shown)
-                shown = part
+                line, look = line or live_output(), now + _TICK_S
+                line.show(self._words())
         except KeyboardInterrupt:
             self.cancel()
             raise
@@ -175,12 +172,6 @@ class Sweep:
         seconds = None if left is None or self.done else self._pace.seconds_left(left, time.monotonic())
         count = len(members) if self._has_all else self._source.count
         return _core.printable(f"pounce: sweep: {progress(members, count, self.best, seconds)}")
-
-    def _part(self) -> str:
-        """A word that changes a few times in the whole sweep, and with the first failure: a file gets a line then."""
-        ended = sum(1 for member in self._members if member.over)
-        failed = any(member.state == "failed" for member in self._members)
-        return f"{ended * _STEPS // max(1, self._source.count or ended * _STEPS)} {failed}"
 
     # ---- its thread ----
 

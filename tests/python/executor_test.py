@@ -217,3 +217,30 @@ def test_an_event_loop_runs_calls_and_cancels_them(home):
 
     assert run.reports == {"loop": 256, "gathered": {"a": 3, "b": [4]}, "mapped": [1, 2], "failed": True, "pairs": [0, 1, 2],
                            "skipped": [7], "timeouts": 2, "still": True, "stopped": True}
+
+
+def test_what_cannot_be_pickled_is_the_exception_of_its_future(home):
+    """submit raised it, so a program that asks its futures for errors ended there."""
+    run = home.run("""
+        import pickle, threading
+        from concurrent.futures import wait
+        class Odd:
+            def __reduce__(self): raise RuntimeError("not today")
+        def hold(lock): pass
+        with pounce.Client() as client, client.get_executor() as executor:
+            held, odd, fine = executor.submit(hold, threading.Lock()), executor.submit(hold, Odd()), executor.submit(abs, -1)
+            report(done=[held.done(), odd.done()], kinds=[isinstance(each.exception(), pickle.PicklingError) for each in (held, odd)], fine=fine.result(60))
+            report(held=error_of(held.result)["text"], odd=error_of(odd.result)["text"], waited=len(wait([held, odd, fine], 60).done), kind=type(held).__name__)
+            told = []
+            odd.add_done_callback(lambda future: told.append(future is odd))
+            mapped = executor.map(hold, [threading.Lock()])
+            report(told=told, mapped=error_of(lambda: next(mapped))["type"], name=error_of(lambda: executor.submit(hold, Odd()).result())["context"])
+            result = executor.submit(threading.Lock)
+            report(result=isinstance(result.exception(60), pickle.PicklingError))
+    """)
+
+    reports = run.reports
+    assert (reports["done"], reports["kinds"], reports["fine"], reports["waited"]) == ([True, True], [True, True], 1, 3)
+    assert "argument 0 of hold is a lock" in reports["held"] and "not today" in reports["odd"] and reports["kind"] == "Future"
+    assert (reports["told"], reports["mapped"], reports["result"]) == ([True], "NotPicklable", True)
+    assert reports["name"] == {"path": "argument 0 of hold"} and run.stderr == ""

@@ -17,13 +17,12 @@ QUIET_S = 1.0  # a shorter wait is not shown
 
 class StatusLine:
     """The line of one wait. In a notebook it is one output that is updated in place; on a terminal one line that is
-    overwritten; in a file one line for each change of state. It ends as a summary of the wait."""
+    overwritten; elsewhere there is none. It ends as a summary of the wait."""
 
     def __init__(self, waited_s: float = 0.0) -> None:
         self._since = time.monotonic() - waited_s
-        self._shown = ""      # the words without the seconds
         self._device = ""
-        self._out: Output | None = None
+        self._out: LiveOutput | None = None
         self._over = False
 
     def update(self, state: str | None, lease: _core.LeaseStatus | None, hint: str = "",
@@ -42,9 +41,8 @@ class StatusLine:
         words, self._device = str(pool or words_of(lease)), _device(lease) if lease is not None else ""
         words += f" · {hint}" if hint else ""
         if self._out is None:
-            self._out = output()
-        self._out.show(_core.printable(f"pounce: {words} · {self._seconds()}"), words != self._shown)
-        self._shown = words
+            self._out = live_output()
+        self._out.show(_core.printable(f"pounce: {words} · {self._seconds()}"))
         return _TICK_S
 
     def finish(self) -> None:
@@ -76,7 +74,7 @@ def _device(lease: _core.LeaseStatus) -> str:
 
 
 class _Terminal:
-    def show(self, line: str, changed: bool) -> None:
+    def show(self, line: str) -> None:
         _write(f"\r\x1b[2K{line}")
 
     def end(self, line: str) -> None:
@@ -84,19 +82,23 @@ class _Terminal:
 
 
 class _File:
-    def show(self, line: str, changed: bool) -> None:
-        if changed:
-            self.end(line)
-
     def end(self, line: str) -> None:
         _write(line + "\n")
+
+
+class _Unseen:
+    """Of a program without a terminal: its standard error is for its own lines."""
+
+    def show(self, line: str) -> None: ...
+
+    def end(self, line: str) -> None: ...
 
 
 class _Notebook:
     def __init__(self) -> None:
         self._handle: Any = None
 
-    def show(self, line: str, changed: bool) -> None:
+    def show(self, line: str) -> None:
         from IPython.display import display
 
         # A page needs no newline between outputs. A program that joins the texts of a saved notebook does.
@@ -107,7 +109,7 @@ class _Notebook:
             self._handle.update(data, raw=True)
 
     def end(self, line: str) -> None:
-        self.show(line, True)
+        self.show(line)
 
 
 def _write(text: str) -> None:
@@ -115,11 +117,22 @@ def _write(text: str) -> None:
     sys.stderr.flush()
 
 
-Output: TypeAlias = _Terminal | _File | _Notebook
+LiveOutput: TypeAlias = _Terminal | _Unseen | _Notebook
 
 
-def output() -> Output:
-    """Where pounce's own lines go: on a page each is an output of its own."""
+def output() -> _Terminal | _File | _Notebook:
+    """Where a notice of pounce's own goes: on a page each is an output of its own."""
     if has_page():
         return _Notebook()
-    return _Terminal() if sys.stderr is not None and sys.stderr.isatty() else _File()
+    return _Terminal() if _is_terminal() else _File()
+
+
+def live_output() -> LiveOutput:
+    """Where a line goes that changes while a person watches it."""
+    if has_page():
+        return _Notebook()
+    return _Terminal() if _is_terminal() else _Unseen()
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()

@@ -29,8 +29,15 @@ def _register(joblib: Any) -> None:
         """joblib's default backend; threads inside its calls, and sequential inside those. Options for leases have no
         effect."""
         level = joblib.get_active_backend()[0].nesting_level if nesting_level is None else nesting_level
-        name = joblib.DEFAULT_BACKEND if not level else "threading" if level == 1 else "sequential"
-        limit = {"inner_max_num_threads": inner_max_num_threads} if name == joblib.DEFAULT_BACKEND else {}
+        name = _default(joblib) if not level else "threading" if level == 1 else "sequential"
+        limit = {} if level else {"inner_max_num_threads": inner_max_num_threads}
         return joblib.BACKENDS[name](nesting_level=nesting_level, **limit)
 
     joblib.register_parallel_backend("pounce", nested)
+
+
+def _default(joblib: Any) -> str:
+    """A module of the user's may make "pounce" the default, here too."""
+    if joblib.DEFAULT_BACKEND != "pounce":
+        return str(joblib.DEFAULT_BACKEND)
+    return "loky" if "loky" in joblib.BACKENDS else "threading"

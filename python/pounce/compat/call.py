@@ -81,7 +81,7 @@ class Call(CalledBack):
         if self.inner is not None and not self.done():
             with contextlib.suppress(concurrent.futures.CancelledError):
                 self.inner.exception(timeout)
-        if not concurrent.futures.wait([self], _left_until(deadline)).done:
+        if not concurrent.futures.wait([self], left_until(deadline)).done:
             raise errors.Timeout(f"{self.name} has not ended within {timeout:g} s; it goes on")
 
     def _cancelled(self) -> BaseException:
@@ -96,5 +96,13 @@ class Call(CalledBack):
         return f"<pounce call {self.name} {self.inner or 'ended'}>"
 
 
-def _left_until(deadline: float | None) -> float | None:
+def cancelled_call(name: str) -> Call:
+    """One that has ended already."""
+    call = Call(name, None)
+    concurrent.futures.Future.cancel(call)
+    call.set_running_or_notify_cancel()
+    return call
+
+
+def left_until(deadline: float | None) -> float | None:
     return None if deadline is None else max(0.0, deadline - time.monotonic())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 from .. import Client
 
 _clients: dict[str | None, Client] = {}
 _lock = threading.Lock()
+os.register_at_fork(after_in_child=_clients.clear)  # they are the parent's
 
 
 def shared_client(launcher: str | None = None) -> Client:

@@ -17,6 +17,7 @@ from typing import Any
 
 from joblib.parallel import (
     AutoBatchingMixin,
+    FallbackToBackend,
     ParallelBackendBase,
     SequentialBackend,
     ThreadingBackend,
@@ -37,7 +38,7 @@ from ..future import Future
 from .call import Call
 from .clients import shared_client
 from .leases import Leases
-from .on_worker import run_calls
+from .on_worker import Authkey, Initializer, run_calls
 from .sent_once import SentOnce
 
 _UNBOUNDED = 16  # workers for -1 if neither options nor a class limit them: do not take a whole shared cluster
@@ -52,6 +53,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         By default one that all programs without a client of their own share.
     leases : int
         How many leases the ``n_jobs`` processes are spread over. Each is a Slurm job; Slurm chooses its node.
+    initializer, initargs
+        Called once in each worker, before its first call. Equal ones are not called again.
     **options
         The resources of each process: keywords of ``Client.options``, such as ``cpus=2``, ``memory="4GB"``,
         ``time="20min"``. ``workers="0:16"``: at most 16 processes, each with a lease of its own, as the work needs.
@@ -70,7 +73,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
     default_n_jobs = -1
 
     def __init__(self, nesting_level: int | None = None, inner_max_num_threads: int | None = None,
-                 client: Client | None = None, leases: int = 1, **options: Any):
+                 client: Client | None = None, leases: int = 1, initializer: Callable[..., Any] | None = None,
+                 initargs: tuple[Any, ...] = (), **options: Any):
         super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
         if inner_max_num_threads is not None:
             raise BadRequest("pounce does not take inner_max_num_threads=",
@@ -86,6 +90,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         self._number, self._processes = wanted.leases_most or leases, wanted.workers
         self._is_bounded = leases != 1 or "workers" in options or own.leases_most > 0 or own.workers > 1
         self._most = 0  # the value of -1 if nothing bounds it; looked up once
+        self._initializer = Initializer.of(initializer, initargs)
+        self._first = self._initializer  # of the present Parallel
         self._leases: Leases | None = None
         self._calls: set[Call] = set()
         self._streams: Streams | None = None  # the base of the streams of one Parallel's calls
@@ -111,9 +117,13 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
             self._most = most_workers(asks_of(client).changed(**self._options), client.classes())
         return self._most
 
-    def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
+    def configure(self, n_jobs: int = 1, parallel: Any = None, initializer: Callable[..., Any] | None = None,
+                  initargs: tuple[Any, ...] = (), **_: Any) -> int:
         self.parallel = parallel
+        self._first = self._initializer if initializer is None else Initializer.of(initializer, initargs)
         effective = self.effective_n_jobs(n_jobs)
+        if effective == 1:
+            raise FallbackToBackend(SequentialBackend(nesting_level=self.nesting_level))
         if self._leases is None:
             client = self._client or shared_client()
             self._leases = Leases(client, {**self._workers_for(n_jobs), **self._options}, self._leases_for(n_jobs))
@@ -140,7 +150,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         def make(view: View) -> Future:
             try:
                 with seeds.given(None):
-                    return view.submit(run_calls, calls, level, *draws)
+                    return view.submit(run_calls, Authkey.of_managers(), self._first, calls, level, *draws)
             except NotPicklable as error:
                 raise _not_picklable(func.items) or error from error
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...calls import View
-from ...errors import BadRequest, Timeout
-from ...executor import Executor
+from ...errors import BadRequest, ClientClosed, Timeout
 from ...future import Future as PounceFuture
 from .. import not_offered
 from ..call import Call
 from ..leases import Leases
-from ..on_worker import call_with, nothing
-from .arguments import replaced
+from ..on_worker import call_again, call_with, nothing
+from .arguments import futures_in, is_namedtuple, rebuilt, replaced
 from .cluster import SLURMCluster
-from .future import Future, calls_of, seconds, value_of
+from .executor import ClientExecutor
+from .future import Future, flat, value_of
 from .key import key_of, name_of, new_key
 
 _OPTIONS = "Its resources are the cluster's: make another SLURMCluster, or use pounce.Client and its options()."
@@ -55,11 +56,11 @@ _INSTEAD = {
                     "`pouncectl status` and `pouncectl top` too."),
     **dict.fromkeys(("get_worker_logs", "get_scheduler_logs", "forward_logging", "log_event", "get_events"),
                     "What workers print is shown in the notebook, as it comes; pounce's own log is `pounced.log`."),
-    "retry": "Submit it again; submit(retries=) allows more runs after a lost worker.",
+    "retry": "Submit it again; submit(retries=) allows more runs.",
     "get_versions": "pounce checks the versions of Python and cloudpickle itself, and names both where they differ.",
 }
 
-_default: weakref.ref[Client] | None = None
+_open: list[weakref.ref[Client]] = []  # the last one is the default
 
 
 class Client:
@@ -77,7 +78,6 @@ class Client:
     """
 
     def __init__(self, address: SLURMCluster | None = None, **keywords: Any):
-        global _default
         refused, unknown = keywords.keys() & _OF_CLIENT.keys(), keywords.keys() - _IGNORED - _OF_CLIENT.keys()
         not_offered.keywords("Client", {word: keywords[word] for word in refused}, _OF_CLIENT)
         not_offered.unknown_keywords("Client", {word: keywords[word] for word in unknown}, {})
@@ -88,11 +88,15 @@ class Client:
         self._owns = address is None
         self._known: weakref.WeakValueDictionary[str, Future] = weakref.WeakValueDictionary()  # by key
         self._lock = threading.Lock()
-        _default = weakref.ref(self)
+        self.status = "running"
+        _open.append(weakref.ref(self))
 
     @property
     def _leases(self) -> Leases:
-        return self.cluster.leases
+        leases = self.cluster.leases
+        if self.status == "closed":
+            raise ClientClosed("this client was closed", "Make another: Client(cluster).")
+        return leases
 
     # ---- calls ----
 
@@ -105,15 +109,15 @@ class Client:
         Parameters
         ----------
         *args, **kwargs
-            Futures in them, in lists, tuples, sets and dicts at any depth, arrive as their values, as those of
-            ``pounce.Client`` do (docs/data.md).
+            Futures in them, at any depth, arrive as their values, as those of ``pounce.Client`` do (docs/data.md).
         key : str, optional
             If a future with this key exists, it is returned.
         pure : bool
             As in Dask: the same function with the same arguments is the same call, while its future is referenced.
             False: each call is a new one.
         retries : int
-            How often it may run again after it was *lost* with its worker. An error of the function is not retried.
+            How often it may run again: after an error of the function, on the same worker, and after it was lost with
+            its worker.
         priority, fifo_timeout
             Accepted without effect: calls start in the order of their submission.
 
@@ -135,14 +139,15 @@ class Client:
             if known is not None and known.status != "cancelled":
                 return known
         call = self._call(name_of(func), func, args, kwargs, retries or 0)
-        future = Future(key, call, self._leases.stop)
+        future = Future(key, call, self, self._leases.stop)
         with self._lock:
             self._known[key] = future
         return future
 
     def map(self, func: Callable[..., Any], *iterables: Iterable[Any], key: Any = None, batch_size: int | None = None,
-            **keywords: Any) -> list[Future]:
-        """One call for each item, as ``submit``: a list of futures. `batch_size` has no effect.
+            pure: bool = True, **keywords: Any) -> list[Future]:
+        """One call for each item, as ``submit``: a list of futures. `key` is a list of keys or the beginning of all;
+        `batch_size` has no effect.
 
         pounce.Client's own ``map`` is lazy and puts short calls together.
         """
@@ -150,23 +155,51 @@ class Client:
         if isinstance(key, (list, tuple)):
             keys = list(key)
         else:
-            keys = [None if key is None else f"{key}-{n}" for n in range(len(rows))]
+            keys = [None if key is None else
+                    key_of(func, row, keywords, key) if pure else new_key(func, key) for row in rows]
         if len(keys) != len(rows):
             raise BadRequest(f"map got {len(keys)} keys for {len(rows)} calls", "Give one key for each, or a prefix.")
-        return [self.submit(func, *row, key=one, **keywords) for row, one in zip(rows, keys, strict=True)]
+        return [self.submit(func, *row, key=one, pure=pure, **keywords) for row, one in zip(rows, keys, strict=True)]
 
-    def get(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
+    def get(self, dsk: Any, keys: Any, *, sync: bool = True, retries: int | None = None, **kwargs: Any) -> Any:
         """Computes `keys` of a graph of Dask's: ``dask.compute(x, scheduler=client.get)``. Blocks.
 
         docs/data.md says where a result goes that another task needs.
+
+        Parameters
+        ----------
+        sync : bool
+            False: returns futures at once.
+        retries : int
+            Of each task, as for ``submit``.
         """
-        from .graph import compute
+        from .graph import compute, submitted
 
-        return compute(self.submit, self.cancel, dsk, keys)
+        submit = functools.partial(self.submit, retries=retries)
+        return compute(submit, self.cancel, dsk, keys) if sync else submitted(submit, dsk, keys)
 
-    def get_executor(self) -> Executor:
-        """A ``concurrent.futures.Executor`` on the cluster's first lease."""
-        return self._leases.view.get_executor()
+    def get_executor(self, **keywords: Any) -> ClientExecutor:
+        """A ``concurrent.futures.Executor``. `keywords` are those of ``submit``, for all its calls: ``pure=False``,
+        ``retries=2``.
+
+        Raises
+        ------
+        TypeError
+            Another keyword.
+        """
+        return ClientExecutor(self, **keywords)
+
+    @property
+    def futures(self) -> dict[str, Future]:
+        """By their keys, those of its calls that are referenced and not released. Does not block."""
+        with self._lock:
+            return dict(self._known)
+
+    def forget(self, future: Future) -> None:
+        """For ``Future.release``."""
+        with self._lock:
+            if self._known.get(future.key) is future:
+                del self._known[future.key]
 
     # ---- data ----
 
@@ -174,14 +207,15 @@ class Client:
                 timeout: Any = None, asynchronous: Any = None) -> Any:
         """Sends `data` to the workers: a list of futures for a list, a dict for a dict, a future for anything else.
 
-        Data goes to each worker that needs it, once; `broadcast` and `hash` have no effect.
+        Data goes to each worker that needs it, once; `broadcast` has no effect. Equal data has one key; without `hash`
+        each future has its own.
         """
         not_offered.keywords("scatter", {"workers": workers}, _OF_SUBMIT)
-        if type(data) in (list, tuple, set, frozenset):
-            return type(data)(self._scattered(one) for one in data)
+        if type(data) in (list, tuple, set, frozenset) or is_namedtuple(data):
+            return rebuilt(data, [self._scattered(one, hash) for one in data])
         if type(data) is dict:
-            return {name: self._scattered(one) for name, one in data.items()}
-        return self._scattered(data)
+            return {name: self._scattered(one, hash) for name, one in data.items()}
+        return self._scattered(data, hash)
 
     def gather(self, futures: Any, errors: str = "raise", direct: Any = None, asynchronous: Any = None) -> Any:
         """Waits for all and returns their results in the same shape.
@@ -197,12 +231,23 @@ class Client:
             raise BadRequest("gather waits", "Await the futures themselves: asyncio.gather(*futures).")
         if not isinstance(futures, (Future, dict, list, tuple, set, frozenset)):
             futures = list(futures)
-        return replaced(_without_failures(futures) if errors == "skip" else futures, Future.result)
+        if errors == "skip":
+            futures = _without_failures(futures)
+        error = future = None
+        try:
+            for future in futures_in(futures):
+                error = future.exception()
+                if error is not None:
+                    raise error  # from here, so that a traceback is short
+            return replaced(futures, Future.result)
+        finally:
+            del error, future, futures  # a traceback that ends here would hold them
 
     def cancel(self, futures: Any, asynchronous: Any = None, force: bool = False, reason: Any = None,
                msg: Any = None) -> None:
-        """Ends calls. Running ones are interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
-        self._leases.stop(calls_of(futures))
+        """As ``Future.cancel`` of each. Does not block."""
+        for future in flat(futures):
+            future.cancel()
 
     # ---- workers ----
 
@@ -222,21 +267,26 @@ class Client:
         Timeout
             A ``TimeoutError``.
         """
+        if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
+            raise BadRequest(f"`n_workers` must be a positive integer. Instead got {n_workers}")
         if n_workers > self.cluster.requested:
             raise BadRequest(f"the cluster has at most {self.cluster.requested} processes, not {n_workers}",
                              f"Call scale({n_workers}) first.")
         try:
             self.submit(nothing, pure=False).result(timeout)
         except Timeout:
-            raise Timeout(f"no worker has answered within {seconds(timeout):g} s") from None
+            raise Timeout(f"no worker has answered within {timeout}") from None
 
     # ---- life ----
 
+    def start(self, **kwargs: Any) -> None:
+        """Does nothing: a client is ready when it is made."""
+
     def close(self, timeout: Any = None) -> None:
-        """Ends this client. Its cluster goes on, and so do submitted calls: ``shutdown()`` ends them too."""
-        global _default
-        if _default is not None and _default() is self:
-            _default = None
+        """Ends this client. Its cluster goes on, and so do submitted calls, whose futures still give their results:
+        ``shutdown()`` ends them too."""
+        self.status = "closed"
+        _open[:] = [each for each in _open if each() not in (self, None)]
         if self._owns:
             self.cluster.close()
 
@@ -269,27 +319,32 @@ class Client:
         now, named = replaced((args, kwargs), value_of)
 
         def make(view: View) -> PounceFuture:
+            if retries:
+                return view.submit(call_again, retries, func, now, named, retries=retries)
             if named.keys() & {"pure", "retries"}:
-                return view.submit(call_with, func, now, named, retries=retries)
-            return view.submit(func, *now, retries=retries, **named)
+                return view.submit(call_with, func, now, named)
+            return view.submit(func, *now, **named)
 
         return self._leases.submit(name, make)
 
-    def _scattered(self, value: Any) -> Future:
+    def _scattered(self, value: Any, by_content: bool) -> Future:
         if isinstance(value, Future):
             return value
         ref = self.cluster.pounce.scatter(value)
         call = Call("scatter", None)
         call.set_result(value)
-        return Future(f"{type(value).__name__}-{ref.id}", call, self._leases.stop, ref)
+        kind = type(value)
+        return Future(f"{kind.__name__}-{ref.id}" if by_content else new_key(kind), call, self, self._leases.stop, ref)
 
 
-def default_client() -> Client:
-    """The client that was made last and is not closed."""
-    client = None if _default is None else _default()
-    if client is None:
-        raise BadRequest("there is no client", "Make one: Client(cluster).")
-    return client
+def default_client(c: Client | None = None) -> Client:
+    """`c`, or the client that was made last and is not closed."""
+    if c is not None:
+        return c
+    clients = [client for each in _open if (client := each()) is not None]
+    if not clients:
+        raise BadRequest("No clients found", "Make one: Client(cluster).")
+    return clients[-1]
 
 
 def get_client(address: Any = None, timeout: Any = None, resolve_address: bool = True) -> Client:
@@ -303,7 +358,8 @@ def _without_failures(futures: Any) -> Any:
                          "Give a list: gather([future], errors='skip').")
     if isinstance(futures, dict):
         return {name: one for name, one in futures.items() if _ends_well(one)}
-    return type(futures)(one for one in futures if _ends_well(one))
+    kept = [one for one in futures if _ends_well(one)]
+    return kept if is_namedtuple(futures) else rebuilt(futures, kept)
 
 
 def _ends_well(future: Any) -> bool:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from ... import Ref
-from ..._engine.durations import seconds_of
 from ..._engine.outcome import awaitable
 from ...errors import BadRequest
 from .. import not_offered
-from ..call import Call
+from ..call import Call, cancelled_call
+from .durations import seconds
 
 _INSTEAD = {
-    "retry": "Submit it again; submit(retries=) allows more runs after a lost worker.",
+    "retry": "Submit it again; submit(retries=) allows more runs.",
     "executor": "Client.get_executor() makes one.",
     "bind_client": "A future belongs to the client that made it.",
 }
@@ -26,8 +26,8 @@ class Future:
     A call goes on after its future is dropped: stop it with ``cancel()``.
     """
 
-    def __init__(self, key: str, call: Call, stop: Callable[[list[Call]], None], ref: Ref | None = None):
-        self.key = key
+    def __init__(self, key: str, call: Call, client: Any, stop: Callable[[list[Call]], None], ref: Ref | None = None):
+        self.key, self.client = key, client
         self._call, self._stop, self._ref = call, stop, ref
 
     @property
@@ -63,10 +63,14 @@ class Future:
         WorkerCrashed, OutOfMemory, WalltimeReached, ...
             In place of Dask's KilledWorker: why the worker is gone.
         """
+        error = None
         try:
-            return self._call.result(seconds(timeout))
+            error = self._call.exception(seconds(timeout))
+            if error is not None:
+                raise error  # from here, so that a traceback is short
+            return self._call.result(0)
         finally:
-            del self
+            del self, error  # a traceback that ends here would hold them
 
     def exception(self, timeout: Any = None) -> BaseException | None:
         """Waits like ``result`` and returns what it would raise, or None."""
@@ -87,11 +91,17 @@ class Future:
         self._call.add_done_callback(lambda _: fn(self))
 
     def cancel(self, reason: str | None = None, msg: str | None = None) -> None:
-        """Ends the call. A running one is interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
+        """Ends the call and drops its result, also one that is there already. Does not block.
+
+        From now on the status is ``"cancelled"``. A running call is interrupted (KeyboardInterrupt), which Dask does
+        not do.
+        """
         self._stop([self._call])
+        self._call = cancelled_call(self.key)
 
     def release(self) -> None:
-        """Does nothing: a result lives as long as its future."""
+        """The same call is a new one from now on. The result lives as long as its future."""
+        self.client.forget(self)
 
     def __await__(self) -> Generator[Any, None, Any]:
         return (yield from awaitable(self._call))
@@ -100,21 +110,14 @@ class Future:
         not_offered.name_of_object("Future", name, _INSTEAD)
 
     def __reduce__(self) -> Any:
-        raise TypeError("a future of pounce.compat.dask travels as an argument of submit(), in lists, tuples, sets and "
-                        "dicts at any depth, not inside a function or another object")
+        """As an argument of a call, at any depth, it arrives as its value."""
+        reduced: Any = value_of(self).__reduce__()
+        return reduced
 
     def __repr__(self) -> str:
-        return f"<Future: {self.status}, key: {self.key}>"
-
-
-def seconds(timeout: Any) -> float | None:
-    """`timeout` in seconds: it is a number, a timedelta, "10s", or None."""
-    if timeout is None:
-        return None
-    value = seconds_of(timeout)
-    if value is None:
-        raise BadRequest(f"timeout= takes seconds, a timedelta or '10s', not {timeout!r}")
-    return value
+        kind = self.type
+        of_type = "" if kind is None else f"type: {kind.__module__}.{kind.__qualname__}, "
+        return f"<Future: {self.status}, {of_type}key: {self.key}>"
 
 
 def call_of(future: Future) -> Call:
@@ -123,15 +126,24 @@ def call_of(future: Future) -> Call:
 
 
 def value_of(future: Future) -> Any:
-    """What replaces it as an argument of a call, likewise."""
+    """What replaces it as an argument of a call, likewise. Raises ``Cancelled`` if its result was dropped."""
+    if future._call.inner is None and future._call.cancelled():
+        future._call.result(0)
     return future._call.inner if future._ref is None else future._ref
 
 
 def calls_of(futures: Any) -> list[Call]:
     """The calls of one future, or of several, likewise."""
+    return [call_of(future) for future in flat(futures)]
+
+
+def flat(futures: Any) -> list[Future]:
+    """One future, or several, or those in the graph of a collection of Dask's, as a list."""
     if isinstance(futures, Future):
-        return [call_of(futures)]
+        return [futures]
+    if hasattr(futures, "__dask_graph__"):
+        return [each for each in dict(futures.__dask_graph__()).values() if isinstance(each, Future)]
     if isinstance(futures, concurrent.futures.Future):
         raise BadRequest("this is a future of pounce itself, not of pounce.compat.dask",
                          "Give it to pounce.Client's own functions.")
-    return [call for one in futures for call in calls_of(one)]
+    return [future for one in futures for future in flat(one)]

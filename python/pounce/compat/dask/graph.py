@@ -13,23 +13,35 @@ from .future import Future
 
 def compute(submit: Callable[..., Future], cancel: Callable[[list[Future]], None], dsk: Any, keys: Any) -> Any:
     """The values of `keys`, nested as `keys` is. Blocks; an interrupt ends the calls."""
+    futures: dict[Any, Future] = {}
+    try:
+        _submit(submit, dsk, keys, futures)
+        return _nested(keys, {key: futures[key].result() for key in set(_flat(keys))}, tuple)
+    except BaseException:
+        cancel(list(futures.values()))
+        raise
+
+
+def submitted(submit: Callable[..., Future], dsk: Any, keys: Any) -> Any:
+    """The futures of `keys`, nested as `keys` is. Returns at once."""
+    futures: dict[Any, Future] = {}
+    _submit(submit, dsk, keys, futures)
+    return _nested(keys, futures, list)
+
+
+def _submit(submit: Callable[..., Future], dsk: Any, keys: Any, futures: dict[Any, Future]) -> None:
+    """Leaves in `futures` those of `keys`, and of what others still need."""
     wanted = set(_flat(keys))
     nodes = _nodes(dsk, list(wanted))
     order = _in_order(nodes)
     last_user = {name: key for key in order for name in nodes[key].dependencies}
-    futures: dict[Any, Future] = {}
     run = uuid.uuid4().hex
-    try:
-        for key in order:
-            needed = {name: futures[name] for name in nodes[key].dependencies}
-            futures[key] = submit(run_node, nodes[key], needed, key=f"{key}-{run}")
-            for name in needed.keys() - wanted:
-                if last_user[name] == key:  # the last call keeps the value until it starts; nothing else needs it
-                    del futures[name]
-        return _nested(keys, {key: futures[key].result() for key in wanted})
-    except BaseException:
-        cancel(list(futures.values()))
-        raise
+    for key in order:
+        needed = {name: futures[name] for name in nodes[key].dependencies}
+        futures[key] = submit(run_node, nodes[key], needed, key=f"{key}-{run}")
+        for name in needed.keys() - wanted:
+            if last_user[name] == key:  # the last call keeps the value until it starts; nothing else needs it
+                del futures[name]
 
 
 def _nodes(dsk: Any, keys: list[Any]) -> dict[Any, Any]:
@@ -59,7 +71,7 @@ def _flat(keys: Any) -> Any:
         yield keys
 
 
-def _nested(keys: Any, values: dict[Any, Any]) -> Any:
+def _nested(keys: Any, values: dict[Any, Any], kind: Callable[[Any], Any]) -> Any:
     if isinstance(keys, list):
-        return tuple(_nested(one, values) for one in keys)
+        return kind([_nested(one, values, kind) for one in keys])
     return values[keys]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import queue
-import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..._engine.outcome import OF_ITERATORS, result_of
-from ...errors import Timeout
-from .future import Future, call_of, calls_of, seconds
+from ..._engine.outcome import Types, result_of
+from ..._map.collections import Completed
+from ...errors import BadRequest, Timeout
+from .durations import seconds
+from .future import Future, call_of, calls_of, flat
 
 
 class DoneAndNotDoneFutures(NamedTuple):
@@ -26,7 +27,9 @@ def wait(fs: Any, timeout: Any = None, return_when: str = "ALL_COMPLETED") -> Do
     Timeout
         A ``TimeoutError``, as Dask's wait raises one; the calls go on.
     """
-    futures = [fs] if isinstance(fs, Future) else list(fs)
+    if isinstance(timeout, Future):
+        raise BadRequest("timeout= is a future", "wait takes the futures as one list: wait([x, y]).")
+    futures = flat(fs)
     waited = concurrent.futures.wait(calls_of(futures), seconds(timeout), return_when)
     enough = not waited.not_done or (bool(waited.done) and return_when == "FIRST_COMPLETED") or (
         return_when == "FIRST_EXCEPTION"
@@ -37,21 +40,29 @@ def wait(fs: Any, timeout: Any = None, return_when: str = "ALL_COMPLETED") -> Do
     return DoneAndNotDoneFutures(done, set(futures) - done)
 
 
-class as_completed:
-    """The futures in the order in which they end. ``add`` takes more during the iteration. Only iterating blocks."""
+class as_completed(Completed):
+    """The futures in the order in which they end: iterate with ``for`` or ``async for``, which may block. ``add`` takes
+    more during the iteration.
+
+    Parameters
+    ----------
+    with_results : bool
+        Yields pairs of future and result. The result of a cancelled call is its CancelledError.
+    raise_errors : bool
+        With results: raise what a call raised. False: the result of a call that failed is the triple of
+        ``sys.exc_info()``.
+    """
 
     def __init__(self, futures: Iterable[Future] | None = None, loop: Any = None, with_results: bool = False,
                  raise_errors: bool = True, *, timeout: Any = None):
-        within = seconds(timeout)
-        self._deadline = None if within is None else time.monotonic() + within
-        self._with_results, self._raise_errors = with_results, raise_errors
-        self._remaining = 0
-        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._raise_errors = raise_errors
+        super().__init__((), with_results, seconds(timeout))
         self.update(futures or ())
 
-    def add(self, future: Future) -> None:
-        self._remaining += 1
-        future.add_done_callback(self._ended.put)
+    def add(self, future: Any) -> None:
+        if not isinstance(future, Future):
+            raise TypeError(f"as_completed takes futures of pounce.compat.dask, not {future!r}")
+        super().add(future)  # type: ignore[arg-type]  # it has the one method that this needs
 
     def update(self, futures: Iterable[Future]) -> None:
         for future in futures:
@@ -59,55 +70,48 @@ class as_completed:
 
     def count(self) -> int:
         """How many are not returned yet, including those that have ended."""
-        return self._remaining
+        return self._left
 
     def is_empty(self) -> bool:
-        return self._remaining == 0
+        return self._left == 0
 
     def has_ready(self) -> bool:
         return not self._ended.empty()
 
     def clear(self) -> None:
         """Forgets them all; their calls go on."""
-        self._remaining, self._ended = 0, queue.SimpleQueue()
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        if self._remaining == 0:
-            raise StopIteration
-        return self._shown(self._get(True))
+        self._left, self._ended = 0, queue.SimpleQueue()
 
     def next_batch(self, block: bool = True) -> list[Any]:
         """All that have ended by now; with `block` at least one, if any remain."""
-        batch = [next(self)] if block and self._remaining else []
+        batch = [next(self)] if block and self._left else []
         while self.has_ready():
-            batch.append(self._shown(self._get(False)))
+            batch.append(next(self))
         return batch
 
     def batches(self) -> Iterator[list[Any]]:
-        while self._remaining:
+        while self._left:
             yield self.next_batch()
 
-    def _get(self, block: bool) -> Future:
-        seconds_left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-        try:
-            return self._ended.get(block, seconds_left)
-        except queue.Empty:
-            raise Timeout(f"{self._remaining} of the futures have not ended in time; they go on") from None
+    def _shown(self, future: Any, ambiguous: Types) -> Any:
+        self._left -= 1
+        return (future, self._result(future, ambiguous)) if self._with_results else future
 
-    def _shown(self, future: Future) -> Any:
-        self._remaining -= 1
-        if not self._with_results:
-            return future
-        if self._raise_errors:
-            return future, result_of(call_of(future), OF_ITERATORS)
-        return future, future.result() if future.status == "finished" else self._failure(future)
+    def _result(self, future: Future, ambiguous: Types) -> Any:
+        if future.status == "cancelled":
+            return _cancelled(future)
+        if future.status == "error" and not self._raise_errors:
+            error = future.exception()
+            return type(error), error, error.__traceback__ if error is not None else None
+        return result_of(call_of(future), ambiguous)
 
-    @staticmethod
-    def _failure(future: Future) -> BaseException | None:
-        try:
-            return future.exception()
-        except concurrent.futures.CancelledError as error:
-            return error
+    def __repr__(self) -> str:
+        done = self._ended.qsize()
+        return f"<as_completed: waiting={self._left - done} done={done}>"
+
+
+def _cancelled(future: Future) -> BaseException | None:
+    try:
+        return future.exception()
+    except concurrent.futures.CancelledError as error:
+        return error
