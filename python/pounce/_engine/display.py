@@ -20,6 +20,15 @@ def republish(message: dict[str, Any], buffers: list[Any]) -> None:
                                   update=kind == "update_display_data")
     elif kind == "clear_output":
         shell.display_pub.clear_output(content["wait"])
+    elif kind == "error":
+        named = type(content["ename"], (Exception,), {})
+        shell._showtraceback(named, content["evalue"], content["traceback"])
+    elif kind == "page":
+        from IPython.core.page import page
+
+        page(content["data"], content["start"])
+    elif kind == "next_input":
+        shell.set_next_input(content["text"], replace=content["replace"])
     elif kind.startswith("comm_") and getattr(shell, "kernel", None) is not None:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -9,6 +9,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 from .. import errors
+from .._common.quiet_compile import quiet_compile
 from . import gang_cells, holding
 from .completion import Completion
 from .held_cells import HELD, HeldCells
@@ -125,7 +126,8 @@ class PounceMagics(Magics):
         try:
             code = above + shell.transform_cell(cell)
             filename = compiler.cache(code, self.remote.number())
-            tree = compile(code, filename, "exec", compiler.flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            flags = compiler.flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            tree = quiet_compile(code, filename, flags)
         except SyntaxError as error:
             raise syntax_error(shell, error) from None
         return tree if tree.body else None

@@ -33,7 +33,7 @@ from .gang_cells import GangCells
 from .hold import Hold
 from .ledger import Parcel
 from .loaded_modules import LoadedModules
-from .names import is_import
+from .names import is_import, is_ipythons
 from .notebook_settings import NotebookSettings
 from .notebook_state import NotebookState
 from .options_line import CellLine
@@ -85,11 +85,11 @@ class Remote:
 
     def _changed(self, state: NotebookState, number: int, reply: CellReply) -> None:
         state.ledger.assigned(reply.run.assigned, self.shell.user_ns, number, reply.turn)
-        state.ledger.deleted(reply.run.deleted)
+        state.ledger.removed(reply.run.deleted, self.shell.user_ns, number, reply.turn)
 
     def is_ours(self, name: str) -> bool:
         """A variable of the user's, not of IPython's."""
-        return name in self.shell.user_ns and name not in self.shell.user_ns_hidden
+        return name in self.shell.user_ns and not is_ipythons(name, self.shell.user_ns_hidden)
 
     def exchange(self, line: CellLine, wanted: Any, source: str) -> tuple[CellLine, CellReply]:
         """Sends the source and what the worker lacks. Sends again, with more, if a new worker lacks more. Returns
@@ -257,7 +257,7 @@ class Remote:
 
     def own(self) -> dict[str, Any]:
         hidden = self.shell.user_ns_hidden
-        return {name: value for name, value in self.shell.user_ns.items() if name not in hidden}
+        return {name: value for name, value in self.shell.user_ns.items() if not is_ipythons(name, hidden)}
 
     def _files_of(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Those of the files that are cells: number and text."""
@@ -308,6 +308,9 @@ class Remote:
     def _hint(self, name: str | None, target: Target) -> str:
         """Why a name is not on the worker although the user knows it."""
         if name is None:
+            return ""
+        entry = self.workers.state(target).ledger.entries.get(name)
+        if entry is not None and entry.is_gone:
             return ""
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."

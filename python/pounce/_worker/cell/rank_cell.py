@@ -23,7 +23,7 @@ def run_cell(code: CellCode, pickle: Any, buffers: list[Any]) -> CellReply:
     shell = shells().the_only(page=bool(code.message), colors=code.colors)
     names = shell.user_ns
     reloads.follow()
-    shells().know_files(shell, code.files)
+    shells().know_files(code.files)
     names.update(bundle.loads(pickle, buffers))
     before = dict(names)
     result = shells().run(shell, code.source, code.number, False, code.message)

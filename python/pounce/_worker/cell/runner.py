@@ -48,7 +48,7 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     if not report.ran:
         return reply
     names = shell.user_ns
-    shells().know_files(shell, code.files)
+    shells().know_files(code.files)
     if report.fresh:
         _digests.clear()
         streams.forget()
