@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from .shell import shell as ipython
@@ -35,6 +36,20 @@ def republish(message: dict[str, Any], buffers: list[Any]) -> None:
         comm(shell.kernel, message, buffers, shell.kernel.get_parent("shell"))
 
 
+def show_below(messages: Sequence[dict[str, Any]]) -> None:
+    """Shows messages of a worker below what the running cell's value or error shows."""
+    shell = ipython()
+    if shell is None or not messages:
+        return
+
+    def show() -> None:
+        shell.events.unregister("post_execute", show)
+        for message in messages:
+            republish(message, [])
+
+    shell.events.register("post_execute", show)
+
+
 def ask(question: dict[str, Any]) -> dict[str, str]:
     """Asks the user on behalf of the code on the worker. A KeyboardInterrupt passes to the caller."""
     try:
@@ -52,8 +67,9 @@ def comm(kernel: Any, message: dict[str, Any], buffers: list[Any], parent: Any) 
 class Shown:
     """The value of a remote cell's last expression, as the worker showed it."""
 
-    def __init__(self, data: dict[str, Any], metadata: dict[str, Any]):
-        self._data, self._metadata = data, metadata
+    def __init__(self, data: dict[str, Any], metadata: dict[str, Any], number: int = 0):
+        """`number`: the cell's, whose worker has the value; 0: none has it."""
+        self._data, self._metadata, self.number = data, metadata, number
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return self._data, self._metadata

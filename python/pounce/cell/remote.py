@@ -21,13 +21,15 @@ from .._common.cell_protocol import (
     NamespaceReport,
     NamespaceRequest,
 )
+from .._common.names_shown import LAST
 from .._engine import seeds
-from .._engine.display import Shown
+from .._engine.display import Shown, show_below
 from .._engine.options import Options
 from .._worker.cell import runner
 from .._worker.state.live_reads import reached
 from ..calls import session_of
 from ..future import engine_of
+from . import cell_history
 from .background import Again, CellJob, CellOutput
 from .gang_cells import GangCells
 from .hold import Hold
@@ -61,6 +63,7 @@ class Remote:
 
     def run(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
         line, reply = self.exchange(line, wanted, source)
+        show_below(reply.run.below)
         return self._booked(line, self.number(), reply)
 
     def run_on_ranks(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
@@ -81,7 +84,7 @@ class Remote:
         if line.setup:
             state.note_setup(number)
         self.bring(reply, state)
-        return Shown(*run.shown) if run.shown is not None else None
+        return Shown(*run.shown, number) if run.shown is not None else None
 
     def _changed(self, state: NotebookState, number: int, reply: CellReply) -> None:
         state.ledger.assigned(reply.run.assigned, self.shell.user_ns, number, reply.turn)
@@ -190,14 +193,18 @@ class Remote:
         self.workers.make_folder(state)
         settings = self.settings.since(state.settings)
         namespace = state.next_request(session_of(self.workers.client()).parked_most_bytes, settings)
-        parcel = state.ledger.parcel(wanted, self.own(), number, namespace.turn, forced=line.sends is not None)
+        last, namesakes = cell_history.last_values(wanted, self.shell)
+        state.ledger.deleted(LAST)
+        parcel = state.ledger.parcel(set(wanted) - last.keys(), self.own() | namesakes, number, namespace.turn,
+                                     forced=line.sends is not None)
         if loop is not None:
             parcel = parcel.of_the_rest()
         request = CellRequest(
             self._code(line, source, number, self._files_of(parcel.files)), namespace, state.holder,
             reads=sorted(parcel.names), setup=line.setup, held=line.held, may_ask=not line.background,
             may_leave=not line.background and not state.held and not stays,
-            random=seeds.of_cell(waits=not line.background), loop=loop)
+            random=seeds.of_cell(waits=not line.background), loop=loop,
+            last=last, inputs=cell_history.inputs(source, self.shell, state.cells))
         state.cells[number] = source
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values, by_file=True))
@@ -245,6 +252,8 @@ class Remote:
             raise Again(lambda: self._give(state, words[0].namespace, reply.lacks),
                         lambda: self._sent_behind(line, words, output))
         came = self.where_it_ran(line, future)
+        for message in reply.run.below:
+            output.message(message, [])
         if self._has_run(state, came, parcel, reply):
             if reply.run.loop is not None:
                 self._changed(state, number, reply)

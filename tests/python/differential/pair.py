@@ -67,6 +67,8 @@ def _seen(notebook: Notebook, cell: str, of: Cell) -> dict[str, Any]:
 def _other(message: dict) -> list[Any]:
     kind, content = message["msg_type"], message["content"]
     if kind in ("display_data", "update_display_data", "execute_result"):
+        if content["data"].get("text/plain", "").startswith("pounce: "):  # what a cell waits for
+            return []
         return [(kind, _same(content["data"]), _same(content["metadata"]))]
     if kind == "error":
         lines = "\n".join(content["traceback"]).split("\n")
@@ -101,7 +103,8 @@ def _settled(home: Home) -> Home:
 def pair() -> Iterator[Pair]:
     with made_home() as plain_home, made_home(idle_release_s=600) as home:
         plain, remote = Notebook(_settled(plain_home)), Notebook(_settled(home))
-        remote.ended(remote.client.execute("%load_ext pounce", store_history=False))
+        for cell in ("%load_ext pounce", f"%%pounce --setup\n{_PLACES}"):
+            assert not remote.ended(remote.client.execute(cell, store_history=False)).of("error")
         yield Pair(plain, remote)
         remote.run("%pounce release")
         remote.close()

@@ -33,7 +33,7 @@ def run_cell(code: CellCode, pickle: Any, buffers: list[Any]) -> CellReply:
     if error is not None:
         raise CellFailed(error_of(shell, error))
     own = [name for name in names if not name.startswith("_") and name not in shell.user_ns_hidden]
-    run = CellRun(shell.displayhook.take(), [name for name in own if names[name] is not before.get(name, _absent)])
+    run = CellRun(shell.displayhook.take(), [], [name for name in own if names[name] is not before.get(name, _absent)])
     brings = code.brings if rank_run.current().rank == 0 else ()
     missing = [name for name in brings if name not in names]
     return CellReply(run=run, missing=missing, bundle=brought_back(names, brings))

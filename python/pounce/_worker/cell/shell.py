@@ -37,6 +37,7 @@ class ZMQInteractiveShell(InteractiveShell):
     display_pub_class = Type(Publisher)
     stb: list[str] | None = None  # the traceback of the cell's own error, in lines: the notebook shows it
     problem: Any = None  # the cell's, found before it runs
+    _result: Any = None  # of the cell
     _inside = 0  # of the code that shows an error, which is then not the cell's own: run_cell() in a cell, %run, a repr
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
@@ -45,6 +46,10 @@ class ZMQInteractiveShell(InteractiveShell):
         else:
             self.stb = list(stb)
 
+    def _format_exception_for_storage(self, exception: BaseException, *_: Any, **__: Any) -> dict[str, Any]:
+        """For a history that the notebook keeps: IPython fails here if the error has no text."""
+        return {"ename": type(exception).__name__, "evalue": text_of(exception), "traceback": []}
+
     def show_usage_error(self, exc: Any) -> None:
         if self._inside:
             super().show_usage_error(exc)
@@ -52,13 +57,28 @@ class ZMQInteractiveShell(InteractiveShell):
     def showtraceback(self, exc_tuple: Any = None, *args: Any, running_compiled_code: bool = False,
                       **kwargs: Any) -> None:
         """IPython leaves exception groups to Python, which would print them here, and again in the notebook."""
-        with self._of_code_inside(not running_compiled_code and (exc_tuple is None or exc_tuple is not self.problem)):
-            if not exceptions.leads_to_group((exc_tuple or sys.exc_info())[1]):
+        try:
+            error = self._get_exc_info(exc_tuple)[1]
+        except ValueError:  # there is none to show
+            error = None
+        with self._of_code_inside(not running_compiled_code and not any(error is own for own in self._own_errors())):
+            if not exceptions.leads_to_group(error):
                 super().showtraceback(exc_tuple, *args, running_compiled_code=running_compiled_code, **kwargs)
                 return
             kind, error, trace = self._get_exc_info(exc_tuple)
             lines = traceback.format_exception(kind, error, traceback_lines.below(trace, "IPython", "pounce") or trace)
             self._showtraceback(kind, error, "".join(lines).splitlines())
+
+    def _own_errors(self) -> list[Any]:
+        """The errors that end the cell, as far as there are any yet."""
+        result = self._result
+        found = [self.problem, *([result.error_before_exec, result.error_in_exec] if result is not None else [])]
+        return [error for error in found if error is not None]
+
+    async def run_ast_nodes(self, *args: Any, result: Any = None, **kwargs: Any) -> Any:
+        if not self._inside:
+            self._result = result
+        return await super().run_ast_nodes(*args, result=result, **kwargs)
 
     def run_cell(self, *args: Any, **kwargs: Any) -> Any:
         with self._of_code_inside(True):
@@ -110,6 +130,7 @@ def make(page: bool) -> ZMQInteractiveShell:
     shell.autoawait = True
     if page:
         shell.set_hook("show_in_pager", _page, 99)
+        shell.display_formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", _figure)
     builtins.input = _input
     getpass.getpass = _getpass
     return shell
@@ -135,6 +156,14 @@ def text_of(error: BaseException) -> str:
         return str(error)
     except Exception:
         return "its message cannot be shown"
+
+
+def _figure(figure: Any) -> Any:
+    """IPython shows figures once pyplot is imported, which a restored figure does not need."""
+    import matplotlib_inline.backend_inline  # noqa: F401
+
+    formatter = InteractiveShell.instance().display_formatter.formatters["image/png"]
+    return None if formatter.lookup(figure) is _figure else formatter(figure)
 
 
 def _page(_: Any, data: Any, start: int = 0, **__: Any) -> None:
@@ -163,9 +192,10 @@ def _ask(prompt: Any, password: bool) -> str:
     return str(reply["value"])
 
 
-def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, message: str, magic_line: bool = True) -> Any:
+def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, message: str, magic_line: bool = True,
+        holds: bool = False) -> Any:
     """Runs one cell; returns IPython's result. The line of its magic, if it has one, counts, so that line numbers are
-    the notebook's."""
+    the notebook's. `holds`: figures that are shown at its end are held back, for below its value."""
     global may_ask
     problem, code = None, source
     try:
@@ -173,7 +203,7 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
     except Exception:
         problem = sys.exc_info()
     shell.execution_count = number
-    shell.stb, shell.problem = None, problem
+    shell.stb, shell._result, shell.problem = None, None, problem and problem[1]
     Comm.kernel.message = message
     cell = shell.run_cell_async(source, store_history=True, transformed_cell=code, preprocessing_exc_tuple=problem)
     may_ask = asks
@@ -181,6 +211,7 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
         result = _finished(cell)
     finally:
         may_ask = False
+        shell.display_pub.below = [] if holds else None
         shell.events.trigger("post_execute")
     shell.events.trigger("post_run_cell", result)
     return result
