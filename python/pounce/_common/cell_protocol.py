@@ -85,6 +85,8 @@ class CellRequest:
     may_leave: bool  # its loop may be left between two steps
     random: CellRandom
     loop: LoopState | None  # it continues in the middle of this one
+    last: dict[str, int] = field(default_factory=dict)  # which cells on workers have the values of _, __ and ___
+    inputs: Sequence[str] = ()  # sources of all cells before it, if it reads In
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class CellRun:
     """What the source did, as the worker saw it."""
 
     shown: tuple[dict[str, Any], dict[str, Any]] | None = None  # the last value's data and metadata
+    below: Sequence[dict[str, Any]] = ()  # messages, of figures: the notebook shows them below the value or the error
     assigned: Sequence[str] = ()  # or changed in place
     deleted: Sequence[str] = ()
     loop: LoopState | None = None  # it was left

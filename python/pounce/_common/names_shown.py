@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+LAST = ("_", "__", "___")  # IPython's names of the last values
+
 
 def is_persons(name: str) -> bool:
     """Whether the user chose the name: IPython keeps values such as the last results under names with an underscore."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from .shell import shell as ipython
@@ -20,10 +21,33 @@ def republish(message: dict[str, Any], buffers: list[Any]) -> None:
                                   update=kind == "update_display_data")
     elif kind == "clear_output":
         shell.display_pub.clear_output(content["wait"])
+    elif kind == "error":
+        named = type(content["ename"], (Exception,), {})
+        shell._showtraceback(named, content["evalue"], content["traceback"])
+    elif kind == "page":
+        from IPython.core.page import page
+
+        page(content["data"], content["start"])
+    elif kind == "next_input":
+        shell.set_next_input(content["text"], replace=content["replace"])
     elif kind.startswith("comm_") and getattr(shell, "kernel", None) is not None:
         sys.stdout.flush()
         sys.stderr.flush()
         comm(shell.kernel, message, buffers, shell.kernel.get_parent("shell"))
+
+
+def show_below(messages: Sequence[dict[str, Any]]) -> None:
+    """Shows messages of a worker below what the running cell's value or error shows."""
+    shell = ipython()
+    if shell is None or not messages:
+        return
+
+    def show() -> None:
+        shell.events.unregister("post_execute", show)
+        for message in messages:
+            republish(message, [])
+
+    shell.events.register("post_execute", show)
 
 
 def ask(question: dict[str, Any]) -> dict[str, str]:
@@ -43,8 +67,9 @@ def comm(kernel: Any, message: dict[str, Any], buffers: list[Any], parent: Any) 
 class Shown:
     """The value of a remote cell's last expression, as the worker showed it."""
 
-    def __init__(self, data: dict[str, Any], metadata: dict[str, Any]):
-        self._data, self._metadata = data, metadata
+    def __init__(self, data: dict[str, Any], metadata: dict[str, Any], number: int = 0):
+        """`number`: the cell's, whose worker has the value; 0: none has it."""
+        self._data, self._metadata, self.number = data, metadata, number
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return self._data, self._metadata

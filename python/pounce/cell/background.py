@@ -39,7 +39,9 @@ class CellOutput:
         if message["type"].startswith("comm_"):
             if self._kernel is not None:
                 comm(self._kernel, message, buffers, self._parent)
-        else:
+        elif message["type"] == "page":  # the reply, which has a page, has been sent
+            self.send("display_data", {"data": message["content"]["data"], "metadata": {}, "transient": {}})
+        elif message["type"] != "next_input":
             self.send(message["type"], message["content"])
 
     def send(self, kind: str, content: dict[str, Any]) -> None:

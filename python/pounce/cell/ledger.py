@@ -25,6 +25,7 @@ class Entry:
     kernel_at: int = 0   # the cell that gave the name another value in the kernel since; 0: none did
     worker_at: int = 0   # the cell that assigned it on the worker since; 0: none did
     turn: int = 0        # of the request that brought it to this
+    is_gone: bool = False  # a cell deleted it on the worker; it stays so until the kernel gives the name a value
     by_name: Any = None  # a function that was sent as its name: after a reload its module has another one
 
 
@@ -80,6 +81,8 @@ class Ledger:
         entry = self.entries.get(name)
         if entry is None:
             return True
+        if entry.is_gone:
+            return entry.kernel_at > entry.worker_at
         if entry.digest == measured.digest:
             if not measured.checked:
                 parcel.unchecked.append(name)
@@ -112,7 +115,7 @@ class Ledger:
     def is_later(self, name: str) -> bool:
         """Whether the worker's value is the later one."""
         entry = self.entries.get(name)
-        return entry is not None and entry.worker_at > entry.kernel_at
+        return entry is not None and not entry.is_gone and entry.worker_at > entry.kernel_at
 
     # ---- what has happened ----
 
@@ -129,6 +132,15 @@ class Ledger:
         """The worker's cell gave values to these names."""
         for name in names:
             self.entries[name] = Entry(_digest(namespace, name), id(namespace.get(name)), 0, now, turn)
+
+    def removed(self, names: Iterable[str], namespace: dict[str, Any], now: int, turn: int) -> None:
+        """The worker's cell deleted these names. One that the kernel has is not sent again unless it is assigned."""
+        for name in names:
+            if name in namespace:
+                ident = id(namespace[name])
+                self.entries[name] = Entry(b"", ident, worker_at=now, turn=turn, is_gone=True)
+            else:
+                self.entries.pop(name, None)
 
     def deleted(self, names: Iterable[str]) -> None:
         for name in names:
@@ -149,7 +161,7 @@ class Ledger:
     def back_to(self, turn: int) -> list[str]:
         """A new worker has the namespace as it was after this turn. Returns what workers have changed since."""
         gone = [name for name, entry in self.entries.items() if entry.turn > turn]
-        lost = [name for name in gone if self.entries[name].worker_at]
+        lost = [name for name in gone if self.entries[name].worker_at and not self.entries[name].is_gone]
         self.deleted(gone)
         return lost
 

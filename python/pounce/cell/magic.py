@@ -9,6 +9,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 from .. import errors
+from .._common.names_shown import LAST
+from .._common.quiet_compile import quiet_compile
 from . import gang_cells, holding
 from .completion import Completion
 from .held_cells import HELD, HeldCells
@@ -77,14 +79,15 @@ class PounceMagics(Magics):
         remote = self.remote
         remote.require(cell_line.sends or ())
         read = reads(tree) | remote.settings.names_read(cell)
-        wanted = [name for name in read if remote.is_ours(name)]
+        wanted = [name for name in read if remote.is_ours(name) or name in LAST]
         if cell_line.sends is not None:
-            wanted = [*cell_line.sends, *(name for name in wanted if is_import(remote.shell.user_ns[name]))]
+            wanted = [*cell_line.sends, *(name for name in wanted if is_import(remote.shell.user_ns.get(name)))]
         if cell_line.target.options.resources.nodes > 1:
             _usage(gang_cells.check, cell_line)
-            return remote.run_on_ranks(cell_line, wanted, cell)
+            return remote.run_on_ranks(cell_line, list(filter(remote.is_ours, wanted)), cell)
         cell_line = remote.workers.settled(cell_line)
-        remote.workers.will_import(cell_line.target, imported(tree), [remote.shell.user_ns[name] for name in wanted])
+        values = [remote.shell.user_ns[name] for name in wanted if remote.is_ours(name)]
+        remote.workers.will_import(cell_line.target, imported(tree), values)
         run = remote.run_behind if cell_line.background else remote.run
         return run(cell_line, wanted, cell)
 
@@ -126,7 +129,8 @@ class PounceMagics(Magics):
         try:
             code = above + shell.transform_cell(cell)
             filename = compiler.cache(code, self.remote.number())
-            tree = compile(code, filename, "exec", compiler.flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            flags = compiler.flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            tree = quiet_compile(code, filename, flags)
         except SyntaxError as error:
             raise syntax_error(shell, error) from None
         return tree if tree.body else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import types
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from .._common.fingerprint import importable
@@ -16,6 +16,7 @@ from .._common.fingerprint import importable
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, getattr(ast, "TryStar", ast.Try), ast.Match)
+_IPYTHONS = frozenset(("In", "Out", "exit", "get_ipython", "open", "quit"))
 _PYTHON_MAGICS = frozenset(("time", "timeit", "prun", "memit", "mprun", "lprun"))
 _IN_SHELL_TEXT = re.compile(r"(?<!\$)\$\{?([A-Za-z_]\w*)|\{([A-Za-z_]\w*)")
 
@@ -37,6 +38,11 @@ def imported(tree: ast.Module) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.append(node.module)
     return found
+
+
+def is_ipythons(name: str, hidden: Collection[str]) -> bool:
+    """Whether it is one of IPython's own among the names that it hides: it also hides what startup files made."""
+    return name in hidden and (name.startswith("_") or name in _IPYTHONS)
 
 
 def is_import(value: Any) -> bool:

@@ -21,19 +21,21 @@ from .._common.cell_protocol import (
     NamespaceReport,
     NamespaceRequest,
 )
+from .._common.names_shown import LAST
 from .._engine import changed_settings, seeds
-from .._engine.display import Shown
+from .._engine.display import Shown, show_below
 from .._engine.options import Options
 from .._worker.cell import runner
 from .._worker.state.live_reads import reached
 from ..calls import session_of
 from ..future import engine_of
+from . import cell_history
 from .background import Again, CellJob, CellOutput
 from .gang_cells import GangCells
 from .hold import Hold
 from .ledger import Parcel
 from .loaded_modules import LoadedModules
-from .names import is_import
+from .names import is_import, is_ipythons
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .stop import LeftBehind, say, wait
@@ -43,7 +45,6 @@ from .workers import Workers
 
 _PYTHON_DIED = (errors.WorkerCrashed, errors.OutOfMemory)
 _DEATHS = (*_PYTHON_DIED, errors.NodeFailed, errors.LostError)
-_OF_THE_SHELL = frozenset(("In", "Out", "get_ipython", "exit", "quit", "open", "display"))
 _Call: TypeAlias = "tuple[CellRequest, bytes, list[Any]]"  # the arguments of run_cell
 
 
@@ -62,6 +63,7 @@ class Remote:
 
     def run(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
         line, reply = self.exchange(line, wanted, source)
+        show_below(reply.run.below)
         return self._booked(line, self.number(), reply)
 
     def run_on_ranks(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
@@ -82,19 +84,15 @@ class Remote:
         if line.setup:
             state.note_setup(number)
         self.bring(reply, state)
-        return Shown(*run.shown) if run.shown is not None else None
+        return Shown(*run.shown, number) if run.shown is not None else None
 
     def _changed(self, state: NotebookState, number: int, reply: CellReply) -> None:
         state.ledger.assigned(reply.run.assigned, self.shell.user_ns, number, reply.turn)
-        state.ledger.deleted(reply.run.deleted)
+        state.ledger.removed(reply.run.deleted, self.shell.user_ns, number, reply.turn)
 
     def is_ours(self, name: str) -> bool:
         """A variable of the user's, not of IPython's."""
-        return name in self.shell.user_ns and not self._is_shells(name)
-
-    def _is_shells(self, name: str) -> bool:
-        """IPython hides names of its own, and those of startup files and exec_lines, which are the user's."""
-        return name in self.shell.user_ns_hidden and (name.startswith("_") or name in _OF_THE_SHELL)
+        return name in self.shell.user_ns and not is_ipythons(name, self.shell.user_ns_hidden)
 
     def exchange(self, line: CellLine, wanted: Any, source: str) -> tuple[CellLine, CellReply]:
         """Sends the source and what the worker lacks. Sends again, with more, if a new worker lacks more. Returns
@@ -195,14 +193,18 @@ class Remote:
         self.workers.make_folder(state)
         settings = self.settings.since(state.settings)
         namespace = state.next_request(session_of(self.workers.client()).parked_most_bytes, settings)
-        parcel = state.ledger.parcel(wanted, self.own(), number, namespace.turn, forced=line.sends is not None)
+        last, namesakes = cell_history.last_values(wanted, self.shell)
+        state.ledger.deleted(LAST)
+        parcel = state.ledger.parcel(set(wanted) - last.keys(), self.own() | namesakes, number, namespace.turn,
+                                     forced=line.sends is not None)
         if loop is not None:
             parcel = parcel.of_the_rest()
         request = CellRequest(
             self._code(line, source, number, self._files_of(parcel.files)), namespace, state.holder,
             reads=sorted(parcel.names), setup=line.setup, held=line.held, may_ask=not line.background,
             may_leave=not line.background and not state.held and not stays,
-            random=seeds.of_cell(waits=not line.background), loop=loop)
+            random=seeds.of_cell(waits=not line.background), loop=loop,
+            last=last, inputs=cell_history.inputs(source, self.shell, state.cells))
         state.cells[number] = source
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values, by_file=True))
@@ -250,6 +252,8 @@ class Remote:
             raise Again(lambda: self._give(state, words[0].namespace, reply.lacks),
                         lambda: self._sent_behind(line, words, output))
         came = self.where_it_ran(line, future)
+        for message in reply.run.below:
+            output.message(message, [])
         if self._has_run(state, came, parcel, reply):
             if reply.run.loop is not None:
                 self._changed(state, number, reply)
@@ -261,7 +265,8 @@ class Remote:
         raise errors.LeaseEnded(text, "Run the cell again.")
 
     def own(self) -> dict[str, Any]:
-        return {name: value for name, value in self.shell.user_ns.items() if not self._is_shells(name)}
+        hidden = self.shell.user_ns_hidden
+        return {name: value for name, value in self.shell.user_ns.items() if not is_ipythons(name, hidden)}
 
     def _files_of(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Those of the files that are cells: number and text."""
@@ -312,6 +317,9 @@ class Remote:
     def _hint(self, name: str | None, target: Target) -> str:
         """Why a name is not on the worker although the user knows it."""
         if name is None:
+            return ""
+        entry = self.workers.state(target).ledger.entries.get(name)
+        if entry is not None and entry.is_gone:
             return ""
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."

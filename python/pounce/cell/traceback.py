@@ -39,6 +39,7 @@ def _exception(error: CellError) -> BaseException:
     try:
         exception = exceptions.loads(error.pickle)
         exception._render_traceback_ = None  # type: ignore[attr-defined]
+        str(exception)  # IPython needs its text
         if not _is_shown_otherwise(exception):
             return exception
     except Exception:

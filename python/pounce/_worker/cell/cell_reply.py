@@ -15,10 +15,7 @@ from .. import interpreter
 
 def error_of(shell: Any, error: BaseException) -> CellError:
     kind = KeyboardInterrupt if isinstance(error, asyncio.CancelledError) else type(error)
-    try:
-        text = str(error)
-    except Exception:
-        text = "its message cannot be shown"
+    text = shells().text_of(error)
     name = getattr(error, "name", None) if isinstance(error, NameError) else None
     return CellError(kind.__name__, text, shell.stb or [], interpreter.node, interpreter.devices, name, _pickled(error))
 

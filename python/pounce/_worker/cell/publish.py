@@ -38,11 +38,21 @@ def _plain(value: Any) -> Any:
 
 
 class Publisher(DisplayPublisher):
+    below: list[dict[str, Any]] | None = None  # messages for below the cell's value, while they are held back
+
     def publish(self, data: Any, metadata: Any = None, source: Any = None, *, transient: Any = None,
                 update: Any = False, **_: Any) -> None:
         self._validate_data(data, metadata)
         kind = "update_display_data" if update else "display_data"
-        send(kind, {"data": data, "metadata": metadata or {}, "transient": transient or {}})
+        content = {"data": data, "metadata": metadata or {}, "transient": transient or {}}
+        if self.below is None:
+            send(kind, content)
+        else:
+            self.below.append(json.loads(json.dumps({"type": kind, "content": content}, default=_plain)))
+
+    def take(self) -> list[dict[str, Any]]:
+        below, self.below = self.below or [], None
+        return below
 
     def clear_output(self, wait: bool = False) -> None:
         send("clear_output", {"wait": wait})

@@ -23,7 +23,7 @@ def run_cell(code: CellCode, pickle: Any, buffers: list[Any]) -> CellReply:
     shell = shells().the_only(page=bool(code.message), colors=code.colors)
     names = shell.user_ns
     reloads.follow()
-    shells().know_files(shell, code.files)
+    shells().know_files(code.files)
     names.update(bundle.loads(pickle, buffers))
     before = dict(names)
     result = shells().run(shell, code.source, code.number, False, code.message)
@@ -33,7 +33,7 @@ def run_cell(code: CellCode, pickle: Any, buffers: list[Any]) -> CellReply:
     if error is not None:
         raise CellFailed(error_of(shell, error))
     own = [name for name in names if not name.startswith("_") and name not in shell.user_ns_hidden]
-    run = CellRun(shell.displayhook.take(), [name for name in own if names[name] is not before.get(name, _absent)])
+    run = CellRun(shell.displayhook.take(), [], [name for name in own if names[name] is not before.get(name, _absent)])
     brings = code.brings if rank_run.current().rank == 0 else ()
     missing = [name for name in brings if name not in names]
     return CellReply(run=run, missing=missing, bundle=brought_back(names, brings))

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..._common import bundle
 from ..._common.cell_protocol import SETTINGS, CellCode, CellReply, CellRequest, CellRun, NamespaceRequest
+from ..._common.names_shown import LAST
 from .. import interpreter
 from ..state.live_reads import reached
 from ..state.needs import source_reads
@@ -21,6 +22,7 @@ from .loops import Loops, rest
 
 _shell: Any = None
 _saved: Any = None  # the SavedNamespace of the shell
+_last: Any = None  # its LastValues
 _holder = uuid.uuid4().hex  # this process's id
 _absent = object()
 _digests: dict[str, bytes] = {}  # of variables as the notebook sent them or a cell left them
@@ -48,7 +50,7 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     if not report.ran:
         return reply
     names = shell.user_ns
-    shells().know_files(shell, code.files)
+    shells().know_files(code.files)
     if report.fresh:
         _digests.clear()
         streams.forget()
@@ -58,9 +60,11 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
             _set_up(shell, code, number, source)
         reply.namespace = replace(report, lost=_saved.still_lost(report.lost))
     values = bundle.loads(pickle, buffers)
+    own_last = {name: values.pop(name) for name in LAST if name in values}
     _arrived(names, values)
     loops = Loops(request.loop, _saved if request.may_leave else None, behind=not request.may_ask)
-    _saved.before(rest(_python(shell, code.source), loops.first()), request.reads)
+    _saved.before(rest(_python(shell, code.source), loops.first()), request.reads, request.last)
+    _last.begin(request.last, own_last, request.inputs)
     if code.source:
         streams.begin(request.random)
         reply.run = _run(shell, request, loops)
@@ -107,7 +111,8 @@ def _run(shell: Any, request: CellRequest, loops: Loops) -> CellRun:
     before = dict(names)
     with loops.of(shell):
         result = shells().run(shell, code.source, code.number, request.may_ask, code.message,
-                              magic_line=not request.held)
+                              magic_line=not request.held, holds=True)
+    below = shell.display_pub.take()
     error = result.error_before_exec or result.error_in_exec
     if isinstance(error, KeyboardInterrupt) and interpreter.core.ending():
         raise error  # the job ends, and the user did not press stop: pounced says why
@@ -119,8 +124,8 @@ def _run(shell: Any, request: CellRequest, loops: Loops) -> CellRun:
     if packages.installs(code.source):
         print(f"pounce: {packages.note()}", flush=True)
     if isinstance(error, Left):
-        return CellRun(shown, assigned, deleted, loop=loops.state(error.steps))
-    return CellRun(shown, assigned, deleted, error=error_of(shell, error) if error is not None else None)
+        return CellRun(shown, below, assigned, deleted, loop=loops.state(error.steps))
+    return CellRun(shown, below, assigned, deleted, error=error_of(shell, error) if error is not None else None)
 
 
 def _set_up(shell: Any, cell: CellCode, number: int, source: str) -> None:
@@ -207,13 +212,15 @@ def end_python() -> None:
 
 
 def _the_shell(code: CellCode) -> Any:
-    global _shell, _saved
+    global _shell, _saved, _last
     if _shell is None:
         shell = shells()
+        from .last_values import LastValues
         from .saved_namespace import SavedNamespace
 
         _shell = shell.the_only(page=bool(code.message), colors=code.colors)
-        _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden, _holder)
+        _last = LastValues(_shell)
+        _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden, _holder, _last)
         interpreter.between_tasks, interpreter.at_the_end = _saved.idle, _saved.leave_worker
         interpreter.cells = streams
     return _shell

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ..._common.after_import import AfterImport
@@ -28,10 +28,12 @@ from ..state.saver import Saver
 from . import held
 from .cell_streams import streams
 from .grace import Grace
+from .last_values import VALUE, LastValues
 from .parting import part_with
 from .state_notes import StateNotes, tell
 from .unshared_state import UnsharedState
 
+_NO_VALUES: Mapping[str, int] = {}
 _WORD = re.compile(r"\w+")
 _CHECK_AFTER_S = 1.0  # idle time before variables that no cell names are compared with what was saved
 _NEXT_S = 0.03        # idle time after which no cell follows at once
@@ -43,8 +45,8 @@ _QUIET_S = 1.0        # the user hears of it if it takes longer
 class SavedNamespace:
     """Thread: the one that runs the cells, which also saves between them."""
 
-    def __init__(self, names: dict[str, Any], hidden: Collection[str], holder: str = ""):
-        self._names, self._hidden, self._holder = names, hidden, holder
+    def __init__(self, names: dict[str, Any], hidden: Collection[str], holder: str, last: LastValues):
+        self._names, self._hidden, self._holder, self._last = names, hidden, holder, last
         self._hooked: set[str] = set()  # libraries whose import is waited for, since settings of them wait
         self._before = set(names)  # they belong to no notebook, and stay when one leaves
         self._baseline = process_state.baseline()
@@ -116,7 +118,7 @@ class SavedNamespace:
             return NamespaceReport(False, True, restorer.turn, restorer.cell, restorer.lost())
         folder.take()
         restorer = self._restorer = restorer.newest()
-        self._saver = Saver(folder, self._names, hidden=self._hidden, most_bytes=request.most_bytes,
+        self._saver = Saver(folder, self._names, hides=self._hides, most_bytes=request.most_bytes,
                             unloaded=restorer.pending, key=key, saved=restorer.saved)
         report = NamespaceReport(True, True, restorer.turn, restorer.cell, restorer.lost())
         try:
@@ -145,6 +147,7 @@ class SavedNamespace:
                 self._folder.leave()
             for name in set(self._names) - self._before - set(self._hidden):
                 del self._names[name]
+            self._last.forget()
         self._close()
         self._forget()
         self._id = ""
@@ -164,8 +167,11 @@ class SavedNamespace:
         if self._restorer is not None:
             self._restorer.forget(names)
 
-    def before(self, source: str, arrived: Collection[str] = ()) -> None:
-        """Restores the names that this Python code reads. It runs next.
+    def _hides(self, name: str) -> bool:
+        return self._last.hides(name, self._hidden)
+
+    def before(self, source: str, arrived: Collection[str] = (), last: Mapping[str, int] = _NO_VALUES) -> None:
+        """Restores the names that this Python code reads. It runs next. `last`: see LastValues.
 
         Raises
         ------
@@ -180,6 +186,7 @@ class SavedNamespace:
         self._put_back(_WORD.findall(source))
         used = shell.names_read(sys.modules["IPython"], source) if "IPython" in sys.modules else set()
         names = restorer.names() if read is None else reached(read | set(arrived) | used, self._names)
+        names = {*names, *self._last.needed(read, last, self.waiting(even_if_here=True))}
         self._notes.restored(self._loaded(restorer, names), time.monotonic() - self._begun)
         self._put_back()  # for libraries that came with these names
 
@@ -237,7 +244,7 @@ class SavedNamespace:
         """What would be lost if the worker ended now, in words, as far as is known."""
         if self._saver is None:
             return self._notes.problem or "nothing is saved"
-        lost = self._notes.unparkable.keys() - self._remade
+        lost = [name for name in self._notes.unparkable.keys() - self._remade if not VALUE.fullmatch(name)]
         return f"{', '.join(sorted(lost))} cannot be saved" if lost else self._notes.problem
 
     def tell_loop(self, runs: bool) -> None:
@@ -340,7 +347,7 @@ class SavedNamespace:
         self._behind, self._ran_s, self._due_s = False, 0.0, 0.0
         self._notes.saved(report.unparkable, self._remade)
         self._notes.settings_left_out(left_out() | unpicklable)
-        self.unshared.tell_saved(self._folder, "unsaved" if report.unparkable.keys() - self._remade else "saved")
+        self.unshared.tell_saved(self._folder, "unsaved" if self.lost_with_worker() else "saved")
         return True
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import getpass
 import importlib.util
 import json
-import linecache
 import os
 import sys
 import threading
 import traceback
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from IPython.core.error import StdinNotImplementedError
@@ -22,6 +23,7 @@ from traitlets.config import Config
 
 from ..._common import exceptions, traceback_lines
 from .. import interpreter
+from ..state import cell_files
 from .publish import Comm, Publisher, ResultHook, send, use_comms
 
 may_ask = False  # a cell runs, and its kernel waits for it
@@ -33,19 +35,65 @@ class ZMQInteractiveShell(InteractiveShell):
 
     displayhook_class = Type(ResultHook)
     display_pub_class = Type(Publisher)
-    stb: list[str] | None = None  # the last traceback, in lines
+    stb: list[str] | None = None  # the traceback of the cell's own error, in lines: the notebook shows it
+    problem: Any = None  # the cell's, found before it runs
+    _result: Any = None  # of the cell
+    _inside = 0  # of the code that shows an error, which is then not the cell's own: run_cell() in a cell, %run, a repr
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
-        self.stb = list(stb)
+        if self._inside:
+            send("error", {"ename": etype.__name__, "evalue": text_of(evalue), "traceback": list(stb)})
+        else:
+            self.stb = list(stb)
 
-    def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
+    def _format_exception_for_storage(self, exception: BaseException, *_: Any, **__: Any) -> dict[str, Any]:
+        """For a history that the notebook keeps: IPython fails here if the error has no text."""
+        return {"ename": type(exception).__name__, "evalue": text_of(exception), "traceback": []}
+
+    def show_usage_error(self, exc: Any) -> None:
+        if self._inside:
+            super().show_usage_error(exc)
+
+    def showtraceback(self, exc_tuple: Any = None, *args: Any, running_compiled_code: bool = False,
+                      **kwargs: Any) -> None:
         """IPython leaves exception groups to Python, which would print them here, and again in the notebook."""
-        if not exceptions.leads_to_group((exc_tuple or sys.exc_info())[1]):
-            super().showtraceback(exc_tuple, *args, **kwargs)
-            return
-        kind, error, trace = self._get_exc_info(exc_tuple)
-        lines = traceback.format_exception(kind, error, traceback_lines.below(trace, "IPython", "pounce") or trace)
-        self._showtraceback(kind, error, "".join(lines).splitlines())
+        try:
+            error = self._get_exc_info(exc_tuple)[1]
+        except ValueError:  # there is none to show
+            error = None
+        with self._of_code_inside(not running_compiled_code and not any(error is own for own in self._own_errors())):
+            if not exceptions.leads_to_group(error):
+                super().showtraceback(exc_tuple, *args, running_compiled_code=running_compiled_code, **kwargs)
+                return
+            kind, error, trace = self._get_exc_info(exc_tuple)
+            lines = traceback.format_exception(kind, error, traceback_lines.below(trace, "IPython", "pounce") or trace)
+            self._showtraceback(kind, error, "".join(lines).splitlines())
+
+    def _own_errors(self) -> list[Any]:
+        """The errors that end the cell, as far as there are any yet."""
+        result = self._result
+        found = [self.problem, *([result.error_before_exec, result.error_in_exec] if result is not None else [])]
+        return [error for error in found if error is not None]
+
+    async def run_ast_nodes(self, *args: Any, result: Any = None, **kwargs: Any) -> Any:
+        if not self._inside:
+            self._result = result
+        return await super().run_ast_nodes(*args, result=result, **kwargs)
+
+    def run_cell(self, *args: Any, **kwargs: Any) -> Any:
+        with self._of_code_inside(True):
+            return super().run_cell(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _of_code_inside(self, is_inside: bool) -> Iterator[None]:
+        self._inside += is_inside
+        try:
+            yield
+        finally:
+            self._inside -= is_inside
+
+    def set_next_input(self, s: str, replace: bool = False) -> None:
+        send("next_input", {"text": s, "replace": replace})
 
     def ask_exit(self) -> None:
         print("The worker goes on: %pounce restart empties it, %pounce release gives it back.")
@@ -78,7 +126,11 @@ def make(page: bool) -> ZMQInteractiveShell:
     asyncio.set_event_loop(asyncio.new_event_loop())
     kind = ZMQInteractiveShell if page else TerminalInteractiveShell
     shell = kind.instance(config=config, user_module=sys.modules["__main__"])
+    shell.compile._filename_map = cell_files.numbers
     shell.autoawait = True
+    if page:
+        shell.set_hook("show_in_pager", _page, 99)
+        shell.display_formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", _figure)
     builtins.input = _input
     getpass.getpass = _getpass
     return shell
@@ -93,11 +145,29 @@ def the_only(page: bool, colors: str) -> ZMQInteractiveShell:
     return shell
 
 
-def know_files(shell: ZMQInteractiveShell, files: dict[str, tuple[int, str]]) -> None:
+def know_files(files: dict[str, tuple[int, str]]) -> None:
     """Registers the cells that the notebook's functions come from, so that tracebacks show their lines."""
     for filename, (number, text) in files.items():
-        shell.compile._filename_map[filename] = number
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        cell_files.know(cell_files.CellFile(filename, number, text))
+
+
+def text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "its message cannot be shown"
+
+
+def _figure(figure: Any) -> Any:
+    """IPython shows figures once pyplot is imported, which a restored figure does not need."""
+    import matplotlib_inline.backend_inline  # noqa: F401
+
+    formatter = InteractiveShell.instance().display_formatter.formatters["image/png"]
+    return None if formatter.lookup(figure) is _figure else formatter(figure)
+
+
+def _page(_: Any, data: Any, start: int = 0, **__: Any) -> None:
+    send("page", {"data": data if isinstance(data, dict) else {"text/plain": data}, "start": start})
 
 
 def _input(prompt: Any = "", /) -> str:
@@ -122,9 +192,10 @@ def _ask(prompt: Any, password: bool) -> str:
     return str(reply["value"])
 
 
-def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, message: str, magic_line: bool = True) -> Any:
+def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, message: str, magic_line: bool = True,
+        holds: bool = False) -> Any:
     """Runs one cell; returns IPython's result. The line of its magic, if it has one, counts, so that line numbers are
-    the notebook's."""
+    the notebook's. `holds`: figures that are shown at its end are held back, for below its value."""
     global may_ask
     problem, code = None, source
     try:
@@ -132,15 +203,18 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
     except Exception:
         problem = sys.exc_info()
     shell.execution_count = number
-    shell.stb = None
+    shell.stb, shell._result, shell.problem = None, None, problem and problem[1]
     Comm.kernel.message = message
     cell = shell.run_cell_async(source, store_history=True, transformed_cell=code, preprocessing_exc_tuple=problem)
     may_ask = asks
     try:
-        return _finished(cell)
+        result = _finished(cell)
     finally:
         may_ask = False
+        shell.display_pub.below = [] if holds else None
         shell.events.trigger("post_execute")
+    shell.events.trigger("post_run_cell", result)
+    return result
 
 
 def _finished(coroutine: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 # Saved states name fill_cell and finish_function in this module.
 from ..._common.by_value import FUNCTION_ATTRIBUTES, fill_cell, finish_function  # noqa: F401
+from .cell_files import CellFile, know
 from .memory import Blobs
 
 _HEAP_TYPE = 1 << 9  # in type.__flags__: made at run time; all others are C's, some without a name in builtins
@@ -35,10 +36,11 @@ def has_name(kind: Any) -> bool:
     return is_found(kind) or any(kind is named for named in vars(types).values())
 
 
-def reduce_function(function: types.FunctionType, namespace: dict[str, Any]) -> Any:
+def reduce_function(function: types.FunctionType, namespace: dict[str, Any], file: CellFile | None = None) -> Any:
+    """`file`: the cell that it comes from."""
     attributes = {name: value for name in FUNCTION_ATTRIBUTES if (value := getattr(function, name)) not in (None, {})}
     arguments = (function.__code__, namespace, function.__name__, function.__closure__)
-    return make_function, arguments, attributes, None, None, finish_function
+    return make_function, arguments if file is None else (*arguments, tuple(file)), attributes, None, None, finish_function
 
 
 def reduce_method(method: types.MethodType, pickler: Any) -> Any:
@@ -73,7 +75,9 @@ def _inside(window: Any) -> Any:
 
 # ---- what a pickle calls: their names are part of the format ----
 
-def make_function(code: Any, namespace: Any, name: str, cells: Any) -> types.FunctionType:
+def make_function(code: Any, namespace: Any, name: str, cells: Any, file: Any = None) -> types.FunctionType:
+    if file is not None:
+        know(CellFile(*file))
     return types.FunctionType(code, namespace, name, None, cells)
 
 

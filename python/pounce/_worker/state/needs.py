@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..._common.code_names import global_reads
+from ..._common.quiet_compile import quiet_compile
 from .manifest import Unit
 
 # With one of these a cell can read any name.
@@ -19,7 +20,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 def source_reads(source: str) -> set[str] | None:
     """The names that Python code, as IPython's input transformer leaves it, reads; None: it may read any name."""
     try:
-        code = compile(source, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        code = quiet_compile(source, "<cell>", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except (SyntaxError, ValueError):  # it will not run either
         return set()
     found = set(global_reads(code))

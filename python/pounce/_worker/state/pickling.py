@@ -16,6 +16,7 @@ from ..._common import by_value, generators
 from ..._common.code_names import global_reads
 from ..._common.serialize import ATOMS
 from . import array_pickling, frame_pickling, function_pickling, tensor_pickling
+from .cell_files import cell_file
 from .memory import INLINE_BYTES, Blob, Filler, Memory, Region
 from .problems import NotParkable
 from .refused import names_of, why_refused
@@ -124,7 +125,9 @@ class Pickler(by_value.Pickler):
             self._note(obj)
         if kind is types.FunctionType and obj.__globals__ is self._namespace:
             self.reads |= global_reads(obj.__code__)
-            return function_pickling.reduce_function(obj, self._namespace)
+            name = obj.__code__.co_filename
+            file = self.once(("file", name), lambda: cell_file(name))
+            return function_pickling.reduce_function(obj, self._namespace, file)
         handler = _handler(kind)
         reduced = NotImplemented if handler is None else handler(obj, self)
         return super().reducer_override(obj) if reduced is NotImplemented else reduced

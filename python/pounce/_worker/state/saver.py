@@ -27,6 +27,8 @@ from .piece_writer import Begun, PieceWriter
 from .problems import Interrupted, NoSpace, TooLarge, TooMany, TooSlow
 
 UNIT_S = 10.0  # how long one unit may take
+# What each module has.
+_NOT_SAVED = frozenset((*vars(types.ModuleType("module")), "__builtin__", "__builtins__", "__cached__", "__file__"))
 _SHORT = 4096  # a longer text is a unit of its own
 _AHEAD_BYTES = 256 * 1024 * 1024  # how much is pickled before the first of it is on the disk
 
@@ -67,8 +69,8 @@ class Saver:
 
     folder : Folder
         May hold a state, whose data is not written again.
-    hidden : collection of str
-        Names that are not the user's. Names that begin with two underscores never are.
+    hides : callable
+        Whether a name is not the user's.
     most_bytes : int or None
         A larger state raises TooLarge before any of it is written.
     unit_s : float, seconds
@@ -79,10 +81,10 @@ class Saver:
         The folder's manifest, if it was read already.
     """
 
-    def __init__(self, folder: Folder, namespace: dict[str, Any], *, hidden: Collection[str] = (),
+    def __init__(self, folder: Folder, namespace: dict[str, Any], *, hides: Callable[[str], bool] = lambda name: False,
                  most_bytes: int | None = None, unit_s: float = UNIT_S,
                  unloaded: Callable[[], Collection[str]] = tuple, key: bytes = b"", saved: Manifest | None = None):
-        self._folder, self._namespace, self._hidden = folder, namespace, frozenset(hidden)
+        self._folder, self._namespace, self._hides = folder, namespace, hides
         self._most_bytes, self._unit_s, self._unloaded, self._key = most_bytes, unit_s, unloaded, key
         self._durable = saved or state_in(folder, key)
         self._writer = PieceWriter(folder, self._durable.digests())
@@ -109,7 +111,7 @@ class Saver:
         """
         report = Report()
         names = [name for name in self._namespace
-                 if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
+                 if isinstance(name, str) and name not in _NOT_SAVED and not self._hides(name)]
         assigned = {name for name in names if self._ids.get(name) != id(self._namespace[name])}
         for name in assigned:
             if name in self._ids or name not in self._made:
