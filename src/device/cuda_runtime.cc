@@ -88,8 +88,7 @@ Error no_use_of_driver(const CudaRuntime& calls) {
   int driver = 0, runtime = 0;
   calls.driver_version(&driver);  // gotchas G2
   calls.runtime_version(&runtime);
-  if (driver == 0)
-    return {ErrorCode::kDeviceUnavailable, "no NVIDIA driver is loaded on this node", {}, {}};
+  if (driver == 0) return {ErrorCode::kDeviceUnavailable, "no NVIDIA driver is loaded on this node", {}, {}};
   return {ErrorCode::kDeviceUnavailable,
           "the driver of this node knows CUDA up to " + version_words(driver) + ", the runtime is of " +
               version_words(runtime),

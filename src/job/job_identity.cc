@@ -9,13 +9,12 @@ namespace {
 
 // Not SLURM_JOBID and SLURM_NODELIST, the older names: mpirun of Open MPI looks for these, and would start its daemons
 // with srun.
-constexpr std::string_view kIdentity[] = {"SLURM_JOB_ID",       "SLURM_JOB_NAME",    "SLURM_JOB_PARTITION",
-                                          "SLURM_JOB_QOS",      "SLURM_JOB_ACCOUNT", "SLURM_JOB_NODELIST",
-                                          "SLURM_CLUSTER_NAME", "SLURMD_NODENAME",   "SLURM_TMPDIR",
-                                          "SLURM_CONF"};
+constexpr std::string_view kIdentity[] = {
+    "SLURM_JOB_ID",       "SLURM_JOB_NAME",     "SLURM_JOB_PARTITION", "SLURM_JOB_QOS", "SLURM_JOB_ACCOUNT",
+    "SLURM_JOB_NODELIST", "SLURM_CLUSTER_NAME", "SLURMD_NODENAME",     "SLURM_TMPDIR",  "SLURM_CONF"};
 constexpr std::string_view kArray = "SLURM_ARRAY_";
-constexpr std::string_view kOuter = "POUNCE_OUTER_";
-constexpr char kNumber[] = "SLURM_JOB_ID", kWorkersJob[] = "POUNCE_WORKER_JOB";
+constexpr std::string_view kPassed = "POUNCE_PASSED_";
+constexpr char kNumber[] = "SLURM_JOB_ID", kName[] = "SLURM_JOB_NAME", kWorkersJob[] = "POUNCE_WORKER_JOB";
 
 }  // namespace
 
@@ -23,19 +22,21 @@ bool is_job_identity(std::string_view name) {
   return name.starts_with(kArray) || std::ranges::find(kIdentity, name) != std::end(kIdentity);
 }
 
-void add_outer_identity(const Environment& pounced, Environment& worker) {
-  for (const auto& [name, value] : pounced)
-    if (is_job_identity(name)) worker[std::string(kOuter) + name] = value;
+void pass_on_identity(const Environment& ours, Environment& worker) {
+  for (const auto& [name, value] : ours)
+    if (is_job_identity(name)) worker.emplace(std::string(kPassed) + name, value);
 }
 
 Environment visible_identity(const Environment& worker) {
   Environment visible;
-  for (const auto& [name, value] : worker) {
-    if (is_job_identity(name)) visible[name] = value;  // a step's own node, beside the outer job's
-    if (!name.starts_with(kOuter)) continue;
-    const std::string outer = name.substr(kOuter.size());
-    if (is_job_identity(outer)) visible.emplace(outer, value);
-  }
+  for (const auto& [name, value] : worker)
+    if (name.starts_with(kPassed) && is_job_identity(name.substr(kPassed.size())))
+      visible[name.substr(kPassed.size())] = value;
+  for (const auto& [name, value] : worker)
+    if (name == kName)
+      visible.emplace(name, value);  // else it is a step's
+    else if (is_job_identity(name))
+      visible[name] = value;  // the node, for one, is the worker's own
   if (const auto number = visible.find(kNumber); number != visible.end()) visible[kWorkersJob] = number->second;
   return visible;
 }

@@ -11,9 +11,9 @@ namespace pounce::job {
 
 bool is_job_identity(std::string_view name);
 
-// A worker of the local launcher runs in the job of its pounced, if that is in one. pounced passes the variables under
-// names of our own: pounce-worker would take Slurm's for a lease's job.
-void add_outer_identity(const Environment& pounced, Environment& worker);
+// Passes them on to a worker under names of our own. Its pounce-worker would take Slurm's for a lease's job, where the
+// local launcher runs inside a job; and srun writes a step's own name over that of its job.
+void pass_on_identity(const Environment& ours, Environment& worker);
 
 // What user code sees of the worker's job. POUNCE_WORKER_JOB repeats its number: see outer_job().
 Environment visible_identity(const Environment& worker);

@@ -21,8 +21,8 @@ extern char** environ;
 namespace pounce::daemon {
 namespace {
 
-constexpr std::string_view kPassed[] = {"HOME",   "USER",              "LOGNAME",    "PATH",         "LANG",
-                                        "TMPDIR", "SLURM_CONF_SERVER", "POUNCE_LOG", "POUNCE_CONFIG"};
+constexpr std::string_view kPassed[] = {
+    "HOME", "USER", "LOGNAME", "PATH", "LANG", "TMPDIR", "SLURM_CONF_SERVER", "POUNCE_LOG", "POUNCE_CONFIG"};
 
 bool passes(std::string_view name) {
   if (name.starts_with("XDG_") || job::is_job_identity(name)) return true;

@@ -24,20 +24,20 @@ TEST(JobIdentityTest, IsTheJobAndNotTheLaunch) {
 
 TEST(JobIdentityTest, OfAnOuterJobReachesALocalWorkerUnderNamesThatItDoesNotTakeForALeases) {
   Environment worker;
-  add_outer_identity({{"SLURM_JOB_ID", "7"}, {"SLURM_ARRAY_TASK_ID", "3"}, {"SLURM_NTASKS", "2"}}, worker);
+  pass_on_identity({{"SLURM_JOB_ID", "7"}, {"SLURM_ARRAY_TASK_ID", "3"}, {"SLURM_NTASKS", "2"}}, worker);
   EXPECT_EQ(worker.count("SLURM_JOB_ID"), 0u);
-  EXPECT_THAT(visible_identity(worker), ElementsAre(Pair("POUNCE_WORKER_JOB", "7"), Pair("SLURM_ARRAY_TASK_ID", "3"),
-                                                    Pair("SLURM_JOB_ID", "7")));
+  EXPECT_THAT(visible_identity(worker),
+              ElementsAre(Pair("POUNCE_WORKER_JOB", "7"), Pair("SLURM_ARRAY_TASK_ID", "3"), Pair("SLURM_JOB_ID", "7")));
 }
 
-TEST(JobIdentityTest, OnAFurtherNodeTheStepsNodeCounts) {
-  Environment worker{{"SLURMD_NODENAME", "g2"}};
-  add_outer_identity({{"SLURMD_NODENAME", "g1"}}, worker);
-  EXPECT_THAT(visible_identity(worker), ElementsAre(Pair("SLURMD_NODENAME", "g2")));
+TEST(JobIdentityTest, AStepHasItsOwnNodeAndTheNameOfItsJob) {
+  Environment worker{{"SLURMD_NODENAME", "g2"}, {"SLURM_JOB_NAME", "pounce-worker"}};
+  pass_on_identity({{"SLURMD_NODENAME", "g1"}, {"SLURM_JOB_NAME", "train"}}, worker);
+  EXPECT_THAT(visible_identity(worker), ElementsAre(Pair("SLURMD_NODENAME", "g2"), Pair("SLURM_JOB_NAME", "train")));
 }
 
 TEST(JobIdentityTest, OutsideSlurmNothingIsAdded) {
-  EXPECT_THAT(visible_identity({{"PATH", "/bin"}, {"POUNCE_OUTER_PATH", "/x"}}), IsEmpty());
+  EXPECT_THAT(visible_identity({{"PATH", "/bin"}, {"POUNCE_PASSED_PATH", "/x"}}), IsEmpty());
 }
 
 TEST(JobIdentityTest, AWorkersJobIsNotAnOuterJobAndAnotherJobThatATaskSubmittedIs) {
