@@ -14,7 +14,10 @@ constexpr std::string_view kIdentity[] = {
     "SLURM_JOB_NODELIST", "SLURM_CLUSTER_NAME", "SLURMD_NODENAME",     "SLURM_TMPDIR",  "SLURM_CONF"};
 constexpr std::string_view kArray = "SLURM_ARRAY_";
 constexpr std::string_view kPassed = "POUNCE_PASSED_";
-constexpr char kNumber[] = "SLURM_JOB_ID", kName[] = "SLURM_JOB_NAME", kWorkersJob[] = "POUNCE_WORKER_JOB";
+constexpr char kNumber[] = "SLURM_JOB_ID", kWorkersJob[] = "POUNCE_WORKER_JOB";
+
+// A step's own are right. Its others may be those of the step, which has a name and nodes of its own.
+bool is_of_node(std::string_view name) { return name == "SLURMD_NODENAME" || name == "SLURM_TMPDIR"; }
 
 }  // namespace
 
@@ -30,13 +33,15 @@ void pass_on_identity(const Environment& ours, Environment& worker) {
 Environment visible_identity(const Environment& worker) {
   Environment visible;
   for (const auto& [name, value] : worker)
-    if (name.starts_with(kPassed) && is_job_identity(name.substr(kPassed.size())))
-      visible[name.substr(kPassed.size())] = value;
-  for (const auto& [name, value] : worker)
-    if (name == kName)
-      visible.emplace(name, value);  // else it is a step's
-    else if (is_job_identity(name))
-      visible[name] = value;  // the node, for one, is the worker's own
+    if (is_job_identity(name)) visible[name] = value;
+  for (const auto& [name, value] : worker) {
+    const std::string passed = name.starts_with(kPassed) ? name.substr(kPassed.size()) : "";
+    if (!is_job_identity(passed)) continue;
+    if (is_of_node(passed))
+      visible.emplace(passed, value);
+    else
+      visible[passed] = value;
+  }
   if (const auto number = visible.find(kNumber); number != visible.end()) visible[kWorkersJob] = number->second;
   return visible;
 }

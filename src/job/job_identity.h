@@ -12,7 +12,7 @@ namespace pounce::job {
 bool is_job_identity(std::string_view name);
 
 // Passes them on to a worker under names of our own. Its pounce-worker would take Slurm's for a lease's job, where the
-// local launcher runs inside a job; and srun writes a step's own name over that of its job.
+// local launcher runs inside a job; and srun writes a step's name and nodes over those of its job.
 void pass_on_identity(const Environment& ours, Environment& worker);
 
 // What user code sees of the worker's job. POUNCE_WORKER_JOB repeats its number: see outer_job().

@@ -30,10 +30,11 @@ TEST(JobIdentityTest, OfAnOuterJobReachesALocalWorkerUnderNamesThatItDoesNotTake
               ElementsAre(Pair("POUNCE_WORKER_JOB", "7"), Pair("SLURM_ARRAY_TASK_ID", "3"), Pair("SLURM_JOB_ID", "7")));
 }
 
-TEST(JobIdentityTest, AStepHasItsOwnNodeAndTheNameOfItsJob) {
-  Environment worker{{"SLURMD_NODENAME", "g2"}, {"SLURM_JOB_NAME", "pounce-worker"}};
-  pass_on_identity({{"SLURMD_NODENAME", "g1"}, {"SLURM_JOB_NAME", "train"}}, worker);
-  EXPECT_THAT(visible_identity(worker), ElementsAre(Pair("SLURMD_NODENAME", "g2"), Pair("SLURM_JOB_NAME", "train")));
+TEST(JobIdentityTest, AStepHasItsOwnNodeAndTheNameAndNodesOfItsJob) {
+  Environment worker{{"SLURMD_NODENAME", "g2"}, {"SLURM_JOB_NAME", "pounce-worker"}, {"SLURM_JOB_NODELIST", "g2"}};
+  pass_on_identity({{"SLURMD_NODENAME", "g1"}, {"SLURM_JOB_NAME", "train"}, {"SLURM_JOB_NODELIST", "g[1-2]"}}, worker);
+  EXPECT_THAT(visible_identity(worker), ElementsAre(Pair("SLURMD_NODENAME", "g2"), Pair("SLURM_JOB_NAME", "train"),
+                                                    Pair("SLURM_JOB_NODELIST", "g[1-2]")));
 }
 
 TEST(JobIdentityTest, OutsideSlurmNothingIsAdded) {
