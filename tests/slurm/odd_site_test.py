@@ -126,6 +126,26 @@ def test_a_job_that_job_submit_lua_changes_runs_as_the_site_wants_it(alice):
     assert job["time"] == "5:00"
 
 
+def test_gangs_and_batch_runs_are_changed_as_leases_are(alice):
+    run = alice.python("""
+        import os, pounce, subprocess
+        from pounce._batch import making
+        from pounce._batch.run import BatchRun
+        from pounce._engine.options import Options
+        def limit(job):
+            return subprocess.check_output(["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%l"], text=True).strip()
+        asks = dict(class_="tabby", time="79min", cpus=1, memory="1GB")
+        batch = BatchRun(making.of_function(abs, (-3,), {}, making.Request(Options().changed(**asks), folder=""))).submit()
+        report(batch=limit(batch.job), result=batch.result(100))
+        with pounce.gang(nodes=2, **asks) as gang:
+            gang.run(os.getpid)
+            report(gang=limit(gang.lease.job))
+    """)
+
+    assert run.reported("batch", 100) == run.reported("gang", 100) == "5:00"
+    run.ended()
+
+
 def test_a_prolog_that_takes_long_is_a_start_and_not_a_failure(odd_site, login_node, make_user):
     bob = make_user("bob", login_node(odd_site.cluster_id), idle_release_s=1, poll_max_s=2)
 
