@@ -55,6 +55,7 @@ std::string gres(const Resources& resources) {
 std::vector<std::string> settings(const JobSpec& spec) {
   std::vector<std::string> list;
   for (const auto& [name, value] : spec.environment) list.push_back(name + "=" + value);
+  list.push_back("SLURM_JOB_NAME=" + spec.name);  // sbatch writes it, slurmctld does not
   return list;
 }
 

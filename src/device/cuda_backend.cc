@@ -49,7 +49,9 @@ class CudaDriver final : public Driver {
 
 Result<std::unique_ptr<Driver>> CudaDriver::open(std::shared_ptr<const CudaRuntime> cuda, Ordinal which, Join join) {
   if (which.value >= static_cast<std::uint32_t>(cuda->count))
-    return failure(ErrorCode::kDeviceUnavailable, "there is no device " + std::to_string(which.value) + " here");
+    return failure(ErrorCode::kDeviceUnavailable, "there is no device " + std::to_string(which.value) + " here",
+                   "This worker has " + std::to_string(cuda->count) +
+                       ". Ask for more: gpus=" + std::to_string(which.value + 1) + ".");
   std::unique_ptr<CudaDriver> driver(new CudaDriver(std::move(cuda), std::move(join)));
   const CudaRuntime& calls = *driver->cuda_;
   if (auto is = calls.check(calls.set_device(static_cast<int>(which.value)), "use the device"); !is)

@@ -88,8 +88,7 @@ Error no_use_of_driver(const CudaRuntime& calls) {
   int driver = 0, runtime = 0;
   calls.driver_version(&driver);  // gotchas G2
   calls.runtime_version(&runtime);
-  if (driver == 0)
-    return {ErrorCode::kDeviceUnavailable, "no NVIDIA driver is loaded on this node", "Ask for a GPU: gpus=1.", {}};
+  if (driver == 0) return {ErrorCode::kDeviceUnavailable, "no NVIDIA driver is loaded on this node", {}, {}};
   return {ErrorCode::kDeviceUnavailable,
           "the driver of this node knows CUDA up to " + version_words(driver) + ", the runtime is of " +
               version_words(runtime),
@@ -101,8 +100,7 @@ Result<void> count_devices(CudaRuntime& calls) {
   const int code = calls.device_count(&calls.count);
   if (code == cuda::kInsufficientDriver) return failure(no_use_of_driver(calls));
   if (code == cuda::kNoDevice || (code == cuda::kSuccess && calls.count == 0))
-    return failure(ErrorCode::kDeviceUnavailable, "CUDA sees no GPU here",
-                   "Ask for one: gpus=1; a GPU that CUDA_VISIBLE_DEVICES leaves out is not seen.");
+    return failure(ErrorCode::kDeviceUnavailable, "CUDA sees no GPU here");
   return calls.check(code, "count the devices");
 }
 

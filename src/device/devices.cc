@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "device/driver.h"
 
@@ -45,7 +46,17 @@ CudaLibraries cuda_libraries(const std::vector<std::string>& package_folders) {
   return libraries;
 }
 
-Devices::Devices(const std::vector<std::string>& package_folders) : libraries_(cuda_libraries(package_folders)) {}
+Devices::Devices(const std::vector<std::string>& package_folders, std::string leased)
+    : libraries_(cuda_libraries(package_folders)), leased_(std::move(leased)) {}
+
+Error advised(Error error, const std::string& leased) {
+  if (error.code != ErrorCode::kDeviceUnavailable || !error.remedy.empty() || leased.empty()) return error;
+  error.text += ", and the lease has " + leased;
+  error.remedy = leased.starts_with("GPU")
+                     ? "Show the admin this node, unless the code changes CUDA_VISIBLE_DEVICES."
+                     : "Use a worker with a real GPU: the local launcher's stand-ins have no CUDA.";
+  return error;
+}
 
 Result<Backend*> Devices::backend(DeviceName::Kind kind) {
   std::unique_ptr<Backend>& known = backends_[kind];
@@ -54,7 +65,7 @@ Result<Backend*> Devices::backend(DeviceName::Kind kind) {
     known = host_backend();
   } else {
     auto cuda = cuda_backend(libraries_);
-    if (!cuda) return failure(cuda.error());
+    if (!cuda) return failure(advised(cuda.error(), leased_));
     known = std::move(*cuda);
   }
   return known.get();
@@ -67,8 +78,8 @@ Result<std::shared_ptr<Device>> Devices::open(const DeviceName& name) {
   auto kind = backend(name.kind);
   if (!kind) return failure(kind.error());
   auto opened = Device::open(**kind, name.which);
-  if (opened) known = *opened;
-  return opened;
+  if (!opened) return failure(advised(opened.error(), leased_));
+  return known = *opened;
 }
 
 Result<GroupId> Devices::new_group(DeviceName::Kind kind) {

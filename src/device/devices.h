@@ -31,8 +31,8 @@ struct DeviceName {
 class Devices {
  public:
   // package_folders: where packages are installed; NVIDIA's libraries are looked for there too, besides the loader's
-  // own places.
-  explicit Devices(const std::vector<std::string>& package_folders = {});
+  // own places. leased: the GPUs of this process's lease in words, "GPU 0,1"; empty: it requested none.
+  explicit Devices(const std::vector<std::string>& package_folders = {}, std::string leased = {});
 
   Result<std::shared_ptr<Device>> open(const DeviceName& name);  // the first call may take seconds
   Result<GroupId> new_group(DeviceName::Kind kind);
@@ -45,6 +45,7 @@ class Devices {
   Result<Backend*> backend(DeviceName::Kind kind);
 
   const CudaLibraries libraries_;
+  const std::string leased_;
   mutable std::mutex mutex_;  // guards the members below; held while a device opens, so a request for another one waits
   std::map<DeviceName::Kind, std::unique_ptr<Backend>> backends_;
   std::map<DeviceName, std::shared_ptr<Device>> opened_;
@@ -52,6 +53,9 @@ class Devices {
 
 // By name, then at the places below each of these folders where pip puts them.
 CudaLibraries cuda_libraries(const std::vector<std::string>& package_folders);
+
+// A device that cannot be used: the code's own remedy is to request a GPU, which a lease with GPUs has done. Pure.
+Error advised(Error error, const std::string& leased);
 
 // Checks that a process sees the devices that it was given, and that each rank has its own. Pure.
 

@@ -84,7 +84,8 @@ class HostBackend final : public Backend {
 
   Result<std::unique_ptr<Driver>> open(Ordinal which) override {
     if (which.value >= size_.devices)
-      return failure(ErrorCode::kDeviceUnavailable, "there is no device " + std::to_string(which.value) + " here");
+      return failure(ErrorCode::kDeviceUnavailable, "there is no device " + std::to_string(which.value) + " here",
+                     "This worker has " + std::to_string(size_.devices) + ".");
     return std::make_unique<HostDriver>(size_.memory_bytes);
   }
 

@@ -6,7 +6,10 @@
 
 #include "base/network.h"
 #include "base/text.h"
+#include "job/job_identity.h"
 #include "job/slurm_step.h"
+
+extern char** environ;
 
 namespace pounce::launch {
 namespace {
@@ -94,6 +97,7 @@ std::string gpu_names(const LocalRooms& rooms, const LocalPlace& place) {
 
 JobSpec begun_on(const LocalRooms& rooms, const std::string& slurm_job, JobSpec spec, const LocalPlaces& places) {
   const LocalPlace& first = places.front();
+  job::pass_on_identity(environment_of(environ), spec.environment);
   if (!first.gpus.empty()) spec.environment["CUDA_VISIBLE_DEVICES"] = gpu_names(rooms, first);
   if (places.size() == 1 && first.room == 0) return spec;
   job::JobNodes nodes{slurm_job, {}};

@@ -59,7 +59,7 @@ Result<void> can_ever_fit(const LocalRooms& rooms, const Resources& resources);
 std::optional<LocalPlaces> fit(const LocalRooms& rooms, const RoomUse& used, const Resources& resources);
 
 // How a local job is begun where it lies: by itself on this machine, as a step on another node of the Slurm job that we
-// run in. Reads SLURM_CONF, which srun needs.
+// run in. Reads this process's environment: workers see the job's identity, and srun needs SLURM_CONF.
 
 // slurm_job: Slurm's number of the job that the rooms' nodes belong to. Without rooms, devices are named by their
 // numbers.

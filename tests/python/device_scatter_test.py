@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
+from conftest import made_home
 
 import pounce
 from pounce._common import arrays, device_pickle, serialize
@@ -153,6 +154,19 @@ def test_a_worker_without_a_gpu_says_so_and_goes_on(client):
         future.result()
 
     assert client.submit(int).result() == 0
+
+
+def test_a_call_that_has_asked_for_a_gpu_is_not_told_to_ask_for_one():
+    with made_home(stand_in_gpus=1) as home:
+        error = home.run("""
+            import numpy
+            with pounce.Client(gpus=1) as client:
+                try:
+                    client.submit(id, client.scatter(numpy.ones(3), device="cuda")).result(60)
+                except pounce.DeviceUnavailable as error:
+                    report(text=str(error), remedy=error.remedy)
+        """).reports
+    assert "the lease has CPU standing in" in error["text"] and "gpus=" not in error["remedy"]
 
 
 def test_one_that_the_worker_has_not_is_named(client):

@@ -9,10 +9,10 @@ ACTIVATION = {
     "LD_LIBRARY_PATH": "/opt/cuda/lib64", "CONDA_PREFIX": "/opt/conda/envs/a", "CONDA_DEFAULT_ENV": "a", "LOADEDMODULES": "cuda/12:gcc/12",
     "_LMFILES_": "/m/cuda:/m/gcc", "MODULEPATH": "/m", "OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "7",
 }
-STAYS = {"SLURM_JOB_ID": "4711", "SLURM_CPUS_PER_TASK": "64", "SBATCH_PARTITION": "x", "SECRET_TOKEN": "s3cret"}
+STAYS = {"SLURM_NTASKS": "4711", "SLURM_CPUS_PER_TASK": "64", "SBATCH_PARTITION": "x", "SECRET_TOKEN": "s3cret"}
 
 
-def test_a_worker_has_what_activation_gave_and_nothing_of_an_outer_job(home):
+def test_a_worker_has_what_activation_gave_and_nothing_of_an_outer_jobs_launch(home):
     home.environment.update(ACTIVATION | STAYS)
 
     run = home.run("""
@@ -45,6 +45,42 @@ def test_a_worker_is_started_with_the_flags_of_this_python(home):
 
     assert run.reports["there"] == run.reports["here"] == [1, 1, 1, True]
     assert {name: run.reports["shown"].get(name) for name in FLAGS} == FLAGS
+
+
+def test_a_local_worker_sees_the_job_that_it_runs_in_and_nothing_of_the_jobs_launch(home):
+    job = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NAME": "train", "SLURM_ARRAY_TASK_ID": "3", "SLURMD_NODENAME": "g1"}
+    home.environment.update(job, SLURM_JOBID="4711", SLURM_PROCID="0", SLURM_NTASKS="2", SLURM_STEP_ID="0", SLURM_TASKS_PER_NODE="2")
+
+    run = home.run("""
+        with pounce.Client(launcher="local") as client:
+            report(there=client.submit(lambda: __import__("os").environ.copy()).result(60))
+    """)
+
+    assert {name: value for name, value in run.reports["there"].items() if name.startswith("SLURM")} == job
+
+
+def test_a_client_in_a_task_is_in_no_job_though_the_task_sees_the_workers(home):
+    home.environment.update(SLURM_JOB_ID="4711", SLURMD_NODENAME="g1")
+
+    run = home.run("""
+        import subprocess
+        def instance(program, environment):
+            return json.loads(subprocess.run([program, "where"], env=environment, capture_output=True, text=True, check=True).stdout)["instance"]
+        def in_task(program, config):
+            try:
+                pounce.Client(here=True)
+            except pounce.BadRequest as error:
+                return str(error), os.environ["SLURM_JOB_ID"], instance(program, os.environ | {"POUNCE_CONFIG": config})
+        from pounce._engine.daemon import find_program
+        program, own = find_program("pounced"), os.environ.copy()
+        with pounce.Client(launcher="local") as client:
+            report(task=client.submit(in_task, program, own["POUNCE_CONFIG"]).result(60))
+        report(inside=instance(program, own), outside=instance(program, {name: own[name] for name in own if name != "SLURM_JOB_ID"}))
+    """)
+
+    refused, job, instance = run.reports["task"]
+    assert "this is none" in refused and job == "4711"
+    assert instance == run.reports["outside"] != run.reports["inside"]
 
 
 def test_what_a_child_of_the_worker_prints_shows_at_once(home):

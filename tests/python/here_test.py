@@ -57,6 +57,13 @@ def test_a_task_with_gpus_of_its_own_beside_others_is_refused(tasks, gpus, on_no
         found(variables)
 
 
+def test_a_task_is_not_inside_the_job_of_its_worker_but_inside_one_that_it_submits():
+    of_worker = {**JOB, "POUNCE_WORKER_JOB": "7"}
+    assert not is_inside(of_worker) and is_inside({**of_worker, "SLURM_JOB_ID": "8"})
+    with pytest.raises(errors.BadRequest, match="this is none"):
+        found(of_worker)
+
+
 def test_here_is_refused_outside_a_job_and_beside_a_launcher(home):
     reports = home.run("""
         report(outside=error_of(lambda: pounce.Client(here=True)), word=error_of(lambda: pounce.Client(here="yes")))

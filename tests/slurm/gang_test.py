@@ -15,7 +15,7 @@ WHO = """
         import os
         me = pounce.rank()
         return dict(rank=me.rank, world=me.world_size, local=me.local_rank, address=me.addresses[me.rank][0], store=os.environ["MASTER_ADDR"],
-                    devices=os.environ.get("CUDA_VISIBLE_DEVICES"), slurm=sorted(name for name in os.environ if name.startswith(("SLURM", "PMI"))))
+                    devices=os.environ.get("CUDA_VISIBLE_DEVICES"), launch=sorted(name for name in os.environ if name.startswith(("SLURM_NTASKS", "SLURM_PROCID", "SLURM_STEP", "PMI"))))
 """
 
 DDP = """
@@ -53,7 +53,7 @@ def test_a_gang_is_one_job_with_a_step_for_its_further_node_and_each_rank_has_it
     first, second = run.reported("ranks", 120)
     assert [(rank["rank"], rank["world"], rank["local"]) for rank in (first, second)] == [(0, 2, 0), (1, 2, 0)]
     assert first["address"] != second["address"] and first["store"] == second["store"] == first["address"]
-    assert all(rank["devices"] and not rank["slurm"] for rank in (first, second))
+    assert all(rank["devices"] and not rank["launch"] for rank in (first, second))
     job = run.reported("job")
     steps = [f"{job}|2", f"{job}.batch|1", f"{job}.0|1"]
     accounted = lambda: alice.run("sacct", "--noheader", "--parsable2", f"--jobs={job}", "--format=JobID,NNodes").split() == steps

@@ -54,7 +54,7 @@ def who():
     import os
     me = pounce.rank()
     return dict(rank=me.rank, address=me.addresses[me.rank][0], store=os.environ["MASTER_ADDR"], devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
-                slurm=sorted(name for name in os.environ if name.startswith("SLURM")))
+                launch=sorted(name for name in os.environ if name.startswith(("SLURM_NTASKS", "SLURM_PROCID", "SLURM_STEP", "PMI"))))
 def holds(met):  # each call on a worker of its own: it waits for the others
     import os, time
     mine = os.environ["CUDA_VISIBLE_DEVICES"], os.getpid()
@@ -92,7 +92,7 @@ def test_a_job_of_several_nodes_has_the_workers_of_all_of_them(make_user):
     first, second = run.reported("ranks", 150)
 
     assert first["address"] != second["address"] and first["store"] == second["store"] == first["address"]
-    assert first["devices"] and second["devices"] and not first["slurm"] and not second["slurm"]
+    assert first["devices"] and second["devices"] and not first["launch"] and not second["launch"]
     held = run.reported("held", 10)
     assert len({tuple(one) for one in held}) == 3 and len(set(run.reported("nodes"))) == 2
     assert "GPUs on this node; " in run.reported("refused")

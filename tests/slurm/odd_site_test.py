@@ -1,5 +1,5 @@
 """A site with whole nodes only (select/linear), GPUs without a type, nodes that differ, everything private, job_submit.lua,
-a prolog that takes its time, no task plugin, no requeue: work is offloaded there as anywhere."""
+a prolog that takes its time, a folder for each job, no task plugin, no requeue: work is offloaded there as anywhere."""
 
 from __future__ import annotations
 
@@ -55,9 +55,12 @@ PrivateData=all
 JobSubmitPlugins=lua
 Prolog={home}/etc/prolog
 PrologFlags=Alloc
+TaskProlog={home}/etc/task_prolog
 """, 0o644),
         "gres.conf": (f"NodeName=g1 Name=gpu File={home}/dev/g1gpu[0-3]\nNodeName=g2 Name=gpu File={home}/dev/g2gpu[0-1]\n", 0o644),
         "job_submit.lua": (JOB_SUBMIT, 0o644),
+        "task_prolog": ('#!/bin/sh\nmkdir -p /tmp/of-$SLURM_JOB_ID\necho export TMPDIR=/tmp/of-$SLURM_JOB_ID\n'
+                        'echo export SLURM_TMPDIR=/tmp/of-$SLURM_JOB_ID\n', 0o755),
         "prolog": ('#!/bin/sh\n[ "$SLURM_JOB_USER" = bob ] && sleep 20\nexit 0\n', 0o755),
     }
 
@@ -123,6 +126,26 @@ def test_a_job_that_job_submit_lua_changes_runs_as_the_site_wants_it(alice):
     assert job["time"] == "5:00"
 
 
+def test_gangs_and_batch_runs_are_changed_as_leases_are(alice):
+    run = alice.python("""
+        import os, pounce, subprocess
+        from pounce._batch import making
+        from pounce._batch.run import BatchRun
+        from pounce._engine.options import Options
+        def limit(job):
+            return subprocess.check_output(["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%l"], text=True).strip()
+        asks = dict(class_="tabby", time="79min", cpus=1, memory="1GB")
+        batch = BatchRun(making.of_function(abs, (-3,), {}, making.Request(Options().changed(**asks), folder=""))).submit()
+        report(batch=limit(batch.job), result=batch.result(100))
+        with pounce.gang(nodes=2, **asks) as gang:
+            gang.run(os.getpid)
+            report(gang=limit(gang.lease.job))
+    """)
+
+    assert run.reported("batch", 100) == run.reported("gang", 100) == "5:00"
+    run.ended()
+
+
 def test_a_prolog_that_takes_long_is_a_start_and_not_a_failure(odd_site, login_node, make_user):
     bob = make_user("bob", login_node(odd_site.cluster_id), idle_release_s=1, poll_max_s=2)
 
@@ -142,6 +165,21 @@ def test_a_prolog_that_takes_long_is_a_start_and_not_a_failure(odd_site, login_n
     facts = run.reports[0]
     assert facts["result"] == 1024 and facts["leases"] == 1 and 20 <= facts["took"] < 40, facts
     assert any(words.startswith("starting (the job starts)") for words in facts["told"]), facts
+
+
+def test_a_task_has_the_temporary_folder_that_the_site_made_for_its_job(alice):
+    run = alice.python("""
+        import os, pounce, tempfile
+        os.environ["TMPDIR"] = tempfile.mkdtemp()  # as of the job that the notebook runs in
+        def folders():
+            import os, tempfile
+            return os.environ["TMPDIR"], os.environ["SLURM_TMPDIR"], tempfile.gettempdir(), "/tmp/of-" + os.environ["SLURM_JOB_ID"]
+        with pounce.Client() as client:
+            report(folders=client.submit(folders).result(100))
+    """)
+
+    assert len(set(run.reported("folders", 120))) == 1
+    run.ended()
 
 
 def test_where_everything_is_private_the_doctor_finds_nothing_wrong(alice):

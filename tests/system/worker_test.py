@@ -54,13 +54,14 @@ def test_nothing_heavy_is_imported_before_the_first_task(world):
     assert world.client.result(world.client.submit(modules)) == []
 
 
-def test_user_code_sees_neither_slurm_nor_pounce_in_its_environment(client):
+def test_user_code_sees_its_job_and_nothing_of_a_launch_or_of_pounce_in_its_environment(client):
     def environment():
 
         return dict(os.environ)
 
     seen = client.result(client.submit(environment))
-    assert [name for name in seen if name.startswith(("SLURM", "POUNCE", "PYTHONSAFEPATH"))] == []
+    assert {name: value for name, value in seen.items() if name.startswith(("SLURM", "POUNCE", "PYTHONSAFEPATH"))} == {
+        "SLURM_JOB_ID": "77", "SLURMD_NODENAME": "g9", "POUNCE_WORKER_JOB": "77"}
     assert seen["CUDA_VISIBLE_DEVICES"] == "0,1"
 
 

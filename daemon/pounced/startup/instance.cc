@@ -5,19 +5,20 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "identity/proof.h"
+#include "job/job_identity.h"
 #include "pounced/leases/lease_logs.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/storage/file.h"
 #include "pounced/storage/journal.h"
+
+extern char** environ;
 
 namespace pounce::daemon {
 namespace {
@@ -33,12 +34,7 @@ std::string first_line(const char* path) {
 
 std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 
-std::uint32_t outer_job_from_environment() {
-  const char* text = std::getenv("SLURM_JOB_ID");
-  std::uint32_t job = 0;
-  if (text != nullptr) std::from_chars(text, text + std::strlen(text), job);
-  return job;
-}
+std::uint32_t outer_job_from_environment() { return job::outer_job(environment_of(environ)); }
 
 Result<InstanceScope> scope_here(const std::string& cluster, std::uint32_t outer_job) {
   InstanceScope scope;

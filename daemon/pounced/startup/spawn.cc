@@ -12,6 +12,7 @@
 #include "base/file_io.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "job/job_identity.h"
 #include "pounced/storage/file.h"
 #include "protocol/codec.h"
 
@@ -20,11 +21,11 @@ extern char** environ;
 namespace pounce::daemon {
 namespace {
 
-constexpr std::string_view kPassed[] = {"HOME",       "USER",   "LOGNAME",           "PATH",       "LANG",
-                                        "SLURM_CONF", "TMPDIR", "SLURM_CONF_SERVER", "POUNCE_LOG", "POUNCE_CONFIG"};
+constexpr std::string_view kPassed[] = {
+    "HOME", "USER", "LOGNAME", "PATH", "LANG", "TMPDIR", "SLURM_CONF_SERVER", "POUNCE_LOG", "POUNCE_CONFIG"};
 
 bool passes(std::string_view name) {
-  if (name.starts_with("XDG_")) return true;
+  if (name.starts_with("XDG_") || job::is_job_identity(name)) return true;
   for (const std::string_view known : kPassed)
     if (name == known) return true;
   return false;

@@ -18,7 +18,7 @@ namespace pounce::daemon {
 // The start: nothing ties the daemon to its starter. It has its own session, inherits no descriptor but the report
 // pipe, writes standard output and error to the log, has a clean environment, and is not our child. Thread: main.
 
-// The variables that a daemon may see: no job's SLURM_*, no secrets of a shell.
+// The variables that a daemon may see: of a job those that identify it, for its workers; no secrets of a shell.
 Environment daemon_environment();
 
 // Returns the report pipe's reading end once the program runs. End of file without a line means that the daemon died.

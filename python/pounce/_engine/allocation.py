@@ -38,14 +38,20 @@ class Allocation(NamedTuple):
 
 def is_inside(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether this process is on a node of its job. salloc's shell may have a job and yet run on a login node."""
-    return bool(environment.get("SLURM_JOB_ID")) and bool(environment.get("SLURMD_NODENAME"))
+    return bool(_job(environment)) and bool(environment.get("SLURMD_NODENAME"))
+
+
+def _job(environment: Mapping[str, str]) -> str:
+    """Empty: none. A task sees the job of its worker, which pounce hands out already."""
+    job = environment.get("SLURM_JOB_ID", "")
+    return "" if job == environment.get("POUNCE_WORKER_JOB") else job
 
 
 def found(environment: Mapping[str, str] = os.environ) -> Allocation:
     """Raises BadRequest if this process is in no job, or has only one task's share of it: the programs of one job on
     one node share one pounced, which would hand out the share of the first.
     """
-    job = environment.get("SLURM_JOB_ID", "")
+    job = _job(environment)
     if not job:
         remedy = "Start it with sbatch or srun; here='auto' leases workers where there is no job."
         raise BadRequest("here=True is for inside a job of Slurm's, and this is none", remedy)

@@ -16,7 +16,7 @@ from .._common.fingerprint import importable
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, getattr(ast, "TryStar", ast.Try), ast.Match)
-_IPYTHONS = frozenset(("In", "Out", "exit", "get_ipython", "open", "quit"))
+_IPYTHONS = frozenset(("In", "Out", "display", "exit", "get_ipython", "open", "quit"))
 _PYTHON_MAGICS = frozenset(("time", "timeit", "prun", "memit", "mprun", "lprun"))
 _IN_SHELL_TEXT = re.compile(r"(?<!\$)\$\{?([A-Za-z_]\w*)|\{([A-Za-z_]\w*)")
 

@@ -33,10 +33,10 @@ std::vector<protocol::Reached> progress_of(const ObjectStore& store, const Sessi
 }  // namespace
 
 ObjectService::ObjectService(Clients& clients, std::size_t keep_bytes, memory::RoomFor room_for,
-                             const std::vector<std::string>& package_folders)
+                             const std::vector<std::string>& package_folders, std::string leased_devices)
     : clients_(clients),
       store_(keep_bytes, std::move(room_for)),
-      devices_(std::make_shared<device::Devices>(package_folders)) {}
+      devices_(std::make_shared<device::Devices>(package_folders, std::move(leased_devices))) {}
 
 void ObjectService::on(const protocol::Function& function, const DataMessage& message) {
   if (message.frames.size() != 2) return message.seat.refuse(ErrorCode::kProtocol, "function needs one payload");

@@ -25,9 +25,9 @@ namespace pounce::worker {
 class ObjectService {
  public:
   // clients: used after construction only. package_folders: where NVIDIA's libraries may lie, besides the loader's
-  // places.
+  // places. leased_devices: in words, as facts of the lease name them.
   ObjectService(Clients& clients, std::size_t keep_bytes, memory::RoomFor room_for,
-                const std::vector<std::string>& package_folders);
+                const std::vector<std::string>& package_folders, std::string leased_devices);
 
   void on(const protocol::Function& function, const DataMessage& message);
   void on(const protocol::Object& object, const DataMessage& message);

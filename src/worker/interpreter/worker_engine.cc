@@ -35,7 +35,7 @@ Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
 
 WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
     : supervisor_(std::move(setup.supervisor)),
-      objects_(clients_, setup.keep_bytes, std::move(setup.room_for), setup.package_folders),
+      objects_(clients_, setup.keep_bytes, std::move(setup.room_for), setup.package_folders, setup.devices),
       clients_(sockets_, objects_.blocks()),
       output_(clients_, {OutputPipe(std::move(setup.output), setup.log_fd, "stdout", page.words()),
                          OutputPipe(std::move(setup.errors), setup.log_fd, "stderr", page.words())}),

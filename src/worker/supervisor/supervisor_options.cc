@@ -5,11 +5,13 @@
 #include <charconv>
 #include <string_view>
 
+#include "job/job_identity.h"
+
 namespace pounce::worker {
 namespace {
 
-// A library that finds PMI_*, PMIX_* or OMPI_* believes that srun or mpirun started it. SLURM_CONF is hidden too: a
-// pounce.Client inside a task finds Slurm as any program on the node does.
+// A library that finds PMI_*, PMIX_*, OMPI_* or SLURM_NTASKS believes that srun or mpirun started it. Of Slurm's
+// variables those that identify the job are shown again (job/job_identity.h).
 constexpr std::array<std::string_view, 10> kHidden = {"SLURM_",  "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
                                                       "POUNCE_", "PMI_",    "PMIX_",   "OMPI_", "PMI2_"};
 
@@ -50,6 +52,7 @@ JobFacts job_facts(const Environment& environment, const std::string& stand_in, 
 Environment for_user_code(const Environment& environment) {
   Environment shown = environment;
   std::erase_if(shown, [](const auto& entry) { return hidden(entry.first); });
+  shown.merge(job::visible_identity(environment));
   return shown;
 }
 

@@ -44,8 +44,8 @@ struct JobFacts {
   std::string visible_gpus;     // CUDA_VISIBLE_DEVICES; empty under stand_in
 };
 
-// The environment on both sides of the interpreter's start. User code sees no SLURM_* (Lightning and others act on
-// them) and nothing of ours.
+// The environment on both sides of the interpreter's start. User code sees which job it runs in, no other SLURM_*
+// (Lightning and others act on them) and nothing of ours but POUNCE_WORKER_JOB.
 JobFacts job_facts(const Environment& environment, const std::string& stand_in, const std::string& host_name);
 // Removes the variables of the batch system, of launchers and of pounce. CUDA_VISIBLE_DEVICES and the like stay.
 Environment for_user_code(const Environment& environment);

@@ -37,6 +37,21 @@ TEST(DevicesTest, TriesAgainWhatCouldNotBeOpened) {
   EXPECT_TRUE(devices.use().empty());
 }
 
+TEST(DevicesTest, AdvisesToAskForAGpuOnlyWhereTheLeaseHasNone) {
+  const Error no_driver{ErrorCode::kDeviceUnavailable, "no NVIDIA driver is loaded on this node", {}, {}};
+
+  EXPECT_EQ(advised(no_driver, "").advice(), "Ask for a GPU: gpus=1.");
+  EXPECT_EQ(advised(no_driver, "GPU 2").text, "no NVIDIA driver is loaded on this node, and the lease has GPU 2");
+  for (const char* leased : {"GPU 2", "CPU standing in"})
+    EXPECT_THAT(std::string(advised(no_driver, leased).advice()), testing::Not(testing::HasSubstr("gpus=")));
+}
+
+TEST(DevicesTest, KeepsARemedyThatFitsWhateverTheLeaseHas) {
+  const Error no_runtime{ErrorCode::kDeviceUnavailable, "there is no CUDA runtime here", "Install it.", {}};
+
+  EXPECT_EQ(advised(no_runtime, "GPU 2").remedy, "Install it.");
+}
+
 TEST(DevicesTest, LooksForNvidiasLibrariesByNameAndThenWherePipPutsThem) {
   const CudaLibraries libraries = cuda_libraries({"/venv/site-packages"});
 

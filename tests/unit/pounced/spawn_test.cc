@@ -26,11 +26,11 @@ std::string read_to_the_end(int fd) {
   return text;
 }
 
-TEST(SpawnTest, PassesWhereSlurmIsButNothingOfAJob) {
+TEST(SpawnTest, PassesWhereSlurmIsAndWhichJobThisIsButNoLaunch) {
   const Variable conf("SLURM_CONF", "/etc/slurm.conf"), job("SLURM_JOB_ID", "7"), memory("SLURM_MEM_PER_NODE", "1");
   const auto environment = daemon_environment();
   EXPECT_THAT(environment, Contains(Pair("SLURM_CONF", "/etc/slurm.conf")));
-  EXPECT_THAT(environment, Not(Contains(Key("SLURM_JOB_ID"))));
+  EXPECT_THAT(environment, Contains(Pair("SLURM_JOB_ID", "7")));
   EXPECT_THAT(environment, Not(Contains(Key("SLURM_MEM_PER_NODE"))));
 }
 

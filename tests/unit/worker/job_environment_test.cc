@@ -9,10 +9,10 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-TEST(JobEnvironmentTest, HidesTheBatchSystemAndUsFromUserCodeAndKeepsTheDevices) {
-  const Environment shown = for_user_code({{"SLURM_JOB_ID", "7"},
+TEST(JobEnvironmentTest, HidesTheLaunchAndUsFromUserCodeAndKeepsTheDevices) {
+  const Environment shown = for_user_code({{"SLURM_JOBID", "7"},
                                            {"SLURM_NTASKS", "2"},
-                                           {"SLURMD_NODENAME", "g1"},
+                                           {"SLURM_STEP_ID", "0"},
                                            {"SBATCH_PARTITION", "p"},
                                            {"PMIX_RANK", "0"},
                                            {"OMPI_COMM_WORLD_SIZE", "2"},
@@ -22,6 +22,12 @@ TEST(JobEnvironmentTest, HidesTheBatchSystemAndUsFromUserCodeAndKeepsTheDevices)
                                            {"MY_SLURM_NOTE", "kept"}});
   EXPECT_THAT(shown,
               ElementsAre(Pair("CUDA_VISIBLE_DEVICES", "0"), Pair("MY_SLURM_NOTE", "kept"), Pair("PATH", "/bin")));
+}
+
+TEST(JobEnvironmentTest, ShowsUserCodeItsJobAndSaysThatItIsTheWorkers) {
+  EXPECT_THAT(for_user_code({{"SLURM_JOB_ID", "7"}, {"SLURMD_NODENAME", "g1"}, {"SLURM_CONF", "/c"}}),
+              ElementsAre(Pair("POUNCE_WORKER_JOB", "7"), Pair("SLURMD_NODENAME", "g1"), Pair("SLURM_CONF", "/c"),
+                          Pair("SLURM_JOB_ID", "7")));
 }
 
 TEST(JobEnvironmentTest, ReadsTheJobFromSlurmsVariables) {
