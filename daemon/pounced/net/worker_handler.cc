@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "messages/sentence.h"
 #include "transport/zmq_context.h"
 
@@ -17,14 +18,15 @@ constexpr std::size_t kEndpointBytes = 256;
 
 // Denies by default: a worker may send these seven messages.
 void WorkerHandler::hear(Peer& peer, const Header& header) {
-  if (const auto* up = std::get_if<WorkerUp>(&header)) return take(peer, *up);
-  if (const auto* up = std::get_if<InterpreterUp>(&header)) return take(peer, *up);
-  if (const auto* down = std::get_if<InterpreterDown>(&header)) return take(peer, *down);
-  if (const auto* beat = std::get_if<WorkerBeat>(&header)) return take(peer, *beat);
-  if (const auto* gpus = std::get_if<WorkerGpus>(&header)) return take(peer, *gpus);
-  if (const auto* ended = std::get_if<DetachedEnded>(&header)) return take(peer, *ended);
-  if (const auto* beat = std::get_if<Beat>(&header)) return take(peer, *beat);
-  refuse(peer, ErrorCode::kProtocol, "a worker does not say this on the control channel");
+  std::visit(
+      Overloaded{[&](const WorkerUp& up) { take(peer, up); }, [&](const InterpreterUp& up) { take(peer, up); },
+                 [&](const InterpreterDown& down) { take(peer, down); },
+                 [&](const WorkerBeat& beat) { take(peer, beat); }, [&](const WorkerGpus& gpus) { take(peer, gpus); },
+                 [&](const DetachedEnded& ended) { take(peer, ended); }, [&](const Beat& beat) { take(peer, beat); },
+                 [&](const auto&) {
+                   refuse(peer, ErrorCode::kProtocol, "a worker does not say this on the control channel");
+                 }},
+      header);
 }
 
 // Either the link is down for a moment and the worker says hello again, or the process is dead and the batch system
