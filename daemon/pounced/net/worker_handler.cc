@@ -42,6 +42,7 @@ void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
   if (message.interpreter_ready && !may_be_interpreter(peer, message.endpoint, message.key)) return;
   peer.named = true;
+  peer.node = message.node;
   spdlog::info("lease={} worker={} up job={} restart={} node={} pid={}", message.lease.hex(), message.worker.value,
                message.job, message.restart, message.node, message.pid);
   const lease::WorkerLink link = peer.link;
@@ -88,8 +89,7 @@ void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
   const bool left_idle = message.error.code == ErrorCode::kLeaseEnded;
   spdlog::log(left_idle ? spdlog::level::info : spdlog::level::warn, "lease={} worker={} interpreter down epoch={}: {}",
               message.lease.hex(), message.worker.value, message.epoch.value, messages::text(message.error));
-  if (const auto node = message.error.context.find("node"); node != message.error.context.end())
-    avoid(node->second, message.error);
+  avoid(peer.node, message.error);
   if (!message.ended.failed_gpu.empty()) launcher_.leave_out(message.lease, message.ended.failed_gpu);
   driver_.tell(lease::InterpreterDied{message.lease, message.worker, peer.link, message.epoch, message.error,
                                       message.restarting, message.ended});
