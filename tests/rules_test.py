@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import json
 import os
 import re
@@ -448,13 +449,52 @@ def test_each_cited_gotcha_exists():
 # ---- documents ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_evidence_of_an_error_is_for_people_and_few_programs_read_it():
-    """What a C++ program decides by is a field or a cause. Each of these reads one word of the map: the lease, for its job; that a request
-    fits apart; the node to avoid; Slurm's own words; Slurm's number within pounce-slurm."""
-    readers = {path.name for path in sources(".cc", ".h") if path.relative_to(ROOT).parts[0] in ("src", "daemon") and
-               re.search(r"\bcontext(\.(find|contains|at|count)\(|\[[^]]*\](?! = ))", text_of(path))}
+READS_EVIDENCE = r"\bcontext\.((find|contains|at|count)\(|get\(\")|\.context\[[^]]*\](?! = )|\bin [\w.]+\.context\b"
 
-    assert readers == {"daemon_session.cc", "pools.cc", "worker_handler.cc", "checks_slurm.cc", "refusal.cc"}
+
+def readers_of_evidence(suffix: str, *roots: str) -> set[str]:
+    return {path.name for path in sources(suffix) if str(path.relative_to(ROOT)).startswith(roots) and re.search(READS_EVIDENCE, text_of(path))}
+
+
+def test_no_cpp_program_decides_by_the_evidence_of_an_error():
+    """By a field or a cause. The one reader shows Slurm's own words."""
+    assert readers_of_evidence(".cc", "src/", "daemon/") | readers_of_evidence(".h", "src/", "daemon/", "include/") == {"checks_slurm.cc"}
+
+
+def test_no_python_program_decides_by_the_evidence_of_an_error():
+    """By the class or an attribute. Each reader shows it: str(error), where a function raised, which node a rank was on, its last lines."""
+    assert readers_of_evidence(".py", "python/pounce/") == {"errors.py", "task.py", "gang.py", "gang_plan.py"}
+
+
+@pytest.mark.parametrize("line", ['error.context.find("lease")', 'if error.context.contains(kApart)', 'error.context["gpus"] == "1"',
+                                  'error.context.get("path", "")', '"object" in error.context'])
+def test_a_reader_of_evidence_is_found(line):
+    assert re.search(READS_EVIDENCE, line)
+
+
+def test_what_writes_evidence_is_no_reader():
+    assert not re.search(READS_EVIDENCE, 'error.context["node"] = death.node; error.context.try_emplace("job", "7"); {**error.context, "a": 1}')
+
+
+def chained_tests_of_a_variant(text: str) -> int:
+    """The most std::get_if in a row, with no more than two lines between each and the next."""
+    at = [number for number, line in enumerate(text.split("\n")) if re.search(r"std::(get_if|holds_alternative)<", line)]
+    longest = run = 1
+    for before, after in itertools.pairwise(at):
+        run = run + 1 if after - before <= 3 else 1
+        longest = max(longest, run)
+    return longest
+
+
+def test_a_message_is_dispatched_by_visit_which_does_not_compile_where_a_kind_has_no_answer():
+    code = [path for path in sources(".cc", ".h") if path.relative_to(ROOT).parts[0] in ("src", "daemon")]
+
+    assert [path.name for path in code if chained_tests_of_a_variant(text_of(path)) > 2] == []
+
+
+def test_a_chain_of_get_if_is_found():
+    assert chained_tests_of_a_variant("if (std::get_if<A>(&one))\n  a();\n" * 3) == 3
+    assert chained_tests_of_a_variant("if (std::get_if<A>(&one))\n\n\n\n" * 3) == 1
 
 
 def test_every_local_link_of_a_document_leads_somewhere():

@@ -206,19 +206,14 @@ Error of_limit(Error error, const JobSpec& spec) {
   return error;
 }
 
-bool is_about(int code, const Error& error) {
-  const auto found = error.context.find("slurm_code");
-  return found != error.context.end() && found->second == std::to_string(code);
-}
-
-std::optional<Error> of_partition(const Error& error, const JobSpec& spec) {
+std::optional<Error> of_partition(const Error& error, int slurm_code, const JobSpec& spec) {
   constexpr std::pair<int, Refused> kAbout[] = {{ESLURM_INVALID_QOS, Refused::kQos},
                                                 {ESLURM_INVALID_ACCOUNT, Refused::kAccount},
                                                 {ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP, Refused::kGroup},
                                                 {ESLURM_INVALID_TIME_LIMIT, Refused::kTime},
                                                 {ESLURM_INVALID_PARTITION_NAME, Refused::kName}};
   for (const auto& [code, about] : kAbout) {
-    if (!is_about(code, error)) continue;
+    if (code != slurm_code) continue;
     auto refusal = refusal_by_partition(about, spec);
     if (refusal) refusal->context = error.context;
     return refusal;
@@ -226,21 +221,21 @@ std::optional<Error> of_partition(const Error& error, const JobSpec& spec) {
   return std::nullopt;
 }
 
-bool is_about_reservation(const Error& error) {
-  return is_about(ESLURM_RESERVATION_ACCESS, error) || is_about(ESLURM_RESERVATION_INVALID, error) ||
-         is_about(ESLURM_RESERVATION_NOT_USABLE, error);
+bool is_about_reservation(int slurm_code) {
+  return slurm_code == ESLURM_RESERVATION_ACCESS || slurm_code == ESLURM_RESERVATION_INVALID ||
+         slurm_code == ESLURM_RESERVATION_NOT_USABLE;
 }
 
 }  // namespace
 
-Error explained(Error error, const JobSpec& spec) {
-  if (auto refusal = of_partition(error, spec)) return *std::move(refusal);
+Error explained(Error error, int slurm_code, const JobSpec& spec) {
+  if (auto refusal = of_partition(error, slurm_code, spec)) return *std::move(refusal);
   if (error.code == ErrorCode::kNoAssociation) return of_account(std::move(error), spec);
   if (error.code == ErrorCode::kUnknownClass) return of_class(std::move(error), spec);
   if (error.code == ErrorCode::kUnsatisfiable) error.text += "; asked for: " + request_words(spec.resources);
-  if (is_about(ESLURM_ACCOUNTING_POLICY, error)) return of_limit(std::move(error), spec);
-  if (is_about(ESLURM_INVALID_LICENSES, error)) return of_licenses(std::move(error), spec);
-  if (is_about_reservation(error)) return of_reservation(std::move(error), spec);
+  if (slurm_code == ESLURM_ACCOUNTING_POLICY) return of_limit(std::move(error), spec);
+  if (slurm_code == ESLURM_INVALID_LICENSES) return of_licenses(std::move(error), spec);
+  if (is_about_reservation(slurm_code)) return of_reservation(std::move(error), spec);
   return error;
 }
 
@@ -273,7 +268,7 @@ Result<void> check_account(const JobSpec& spec) {
   if (!newest || has(*newest, account)) return {};
   if (newest->accounts.empty() && exists(account)) return {};
   return failure(
-      explained({ErrorCode::kNoAssociation, "Slurm's accounting has no account '" + account + "'", {}, {}}, spec));
+      explained({ErrorCode::kNoAssociation, "Slurm's accounting has no account '" + account + "'", {}, {}}, 0, spec));
 }
 
 }  // namespace pounce::slurm

@@ -23,8 +23,9 @@ std::optional<Error> refusal_by_partition(Refused about, const JobSpec& spec);
 
 // A refusal of Slurm's, explained.
 
-// Adds the alternatives (classes, accounts, reservations), the user and the request.
-Error explained(Error error, const JobSpec& spec);
+// Adds the alternatives (classes, accounts, reservations), the user and the request. slurm_code: Slurm's number of the
+// refusal; 0: it is ours.
+Error explained(Error error, int slurm_code, const JobSpec& spec);
 
 // A refusal of ours: an account that is not the user's. Slurm refuses it only where it enforces associations; elsewhere
 // it takes the job, and charges it silently to the user's default account.

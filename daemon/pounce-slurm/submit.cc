@@ -147,7 +147,7 @@ Result<JobIdentity> never(SlurmJobId job, const std::string& why, const JobSpec&
   Error error{ErrorCode::kUnsatisfiable, "Slurm would never start it (" + why + ")", {}, {}};
   // A job left in the queue would count against the user's limits. If this fails, the reconciliation cancels it.
   if (const auto done = answer(Cancel{{job, 0, 0}}); !done) error.context["cancel"] = done.error().text;
-  return failure(explained(std::move(error), spec));
+  return failure(explained(std::move(error), 0, spec));
 }
 
 Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec& spec) {
@@ -176,7 +176,7 @@ Result<JobIdentity> answer(const Submit& question) {
   submit_response_msg_t* raw = nullptr;
   const int code = slurm_code(slurm_submit_batch_job(&description.message, &raw));
   const std::unique_ptr<submit_response_msg_t, FreeResponse> response(raw);
-  if (code != 0) return failure(explained(slurm_error(code, Doing::kSubmitting), spec));
+  if (code != 0) return failure(explained(slurm_error(code, Doing::kSubmitting), code, spec));
   return checked({compat::job_id(*response)}, response->error_code, spec);
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/overloaded.h"
 #include "base/process.h"
 #include "base/random_id.h"
 #include "control/control_connection.h"
@@ -112,14 +113,18 @@ control::Manner manner(const protocol::Header& question, std::chrono::millisecon
 }
 
 // nullopt: the event is not an answer.
-std::optional<Result<protocol::Header>> answer_in(control::Event& event) {
-  if (auto* lost = std::get_if<control::Lost>(&event)) return failure(std::move(lost->error));
-  if (auto* refused = std::get_if<control::Refused>(&event)) return failure(std::move(refused->error));
-  if (auto* unknown = std::get_if<control::Unreadable>(&event)) return failure(std::move(unknown->error));
-  auto* header = std::get_if<protocol::Header>(&event);
-  if (header == nullptr || std::holds_alternative<protocol::Beat>(*header)) return std::nullopt;
-  std::visit([](auto& answer) { messages::put_words(answer); }, *header);
-  return std::move(*header);
+using Answer = std::optional<Result<protocol::Header>>;
+Answer answer_in(control::Event& event) {
+  return std::visit(Overloaded{[](const control::Opened&) -> Answer { return std::nullopt; },
+                               [](control::Lost& lost) -> Answer { return failure(std::move(lost.error)); },
+                               [](control::Refused& refused) -> Answer { return failure(std::move(refused.error)); },
+                               [](control::Unreadable& unknown) -> Answer { return failure(std::move(unknown.error)); },
+                               [](protocol::Header& header) -> Answer {
+                                 if (std::holds_alternative<protocol::Beat>(header)) return std::nullopt;
+                                 std::visit([](auto& answer) { messages::put_words(answer); }, header);
+                                 return std::move(header);
+                               }},
+                    event);
 }
 
 void wait(const transport::Descriptors& descriptors, TimePoint until) {

@@ -37,9 +37,9 @@ namespace pounce {
   X(kNothingWaits, "nothing_waits")                                                      \
   X(kIdle, "idle")                                                                       \
   X(kReleasedWhenIdle, "released_when_idle")                                             \
-  X(kReleased, "released")   /* word: by whom */                                         \
-  X(kCancelled, "cancelled") /* word: by whom */                                         \
-  X(kOtherJobWaits, "somebody_waits")                                                    \
+  X(kReleased, "released")            /* word: by whom */                                \
+  X(kCancelled, "cancelled")          /* word: by whom */                                \
+  X(kOtherJobWaits, "somebody_waits") /* number: of GPUs that it gives back */           \
   X(kOtherResources, "other_resources")                                                  \
   X(kAnotherServes, "another_serves")                                                    \
   X(kSessionClosed, "session_closed")                                                    \

@@ -2,7 +2,9 @@
 // Python exception class (python/pounce/errors.py); a test walks the list. Thread: any (values).
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,14 +77,18 @@ ErrorCode error_code_from_wire(std::string_view wire);
 
 // An error as data. A core sets `cause`; the program that shows the error makes `text` of it (src/messages). Errors
 // made at an edge, or reported from outside (Slurm, the system), have `text` from the beginning. `remedy` is one
-// sentence (empty: the code's own). `context` carries evidence as strings: lease, job, node, signal, exit_code,
-// last_lines, stderr ...
+// sentence (empty: the code's own). `context` carries evidence for people, as strings: lease, job, node, signal,
+// exit_code, last_lines, stderr ... A program decides by the code, the cause and the fields behind it only.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string text;
   std::string remedy;
   std::map<std::string, std::string> context;
   Cause cause{};
+  std::optional<std::int32_t> signal{}, exit_code{};  // how the worker's Python, or the job, ended
+  std::string path{};                                 // of kFileNotHere: the file that its reader does not see
+  std::string object{};                               // of kOutOfMemory: the id of the data that the worker refused
+  bool fits_apart = false;  // of kUnsatisfiable: its workers fit on no node together, but would fit one by one
 
   bool empty() const { return text.empty() && !cause; }  // for fields: there is no error
   std::string_view advice() const { return remedy.empty() ? default_remedy(code) : std::string_view(remedy); }
@@ -93,12 +99,16 @@ struct Error {
                  field("text", &Error::text, "one sentence of cause; of a `cause` put by who shows it"),
                  field("remedy", &Error::remedy, "one sentence; empty: the code's own"),
                  field("context", &Error::context, "evidence, by name: node, signal, last_lines"),
-                 field("cause", &Error::cause, "why, where a core of pounce decided it").only_if_set());
+                 field("cause", &Error::cause, "why, where a core of pounce decided it").only_if_set(),
+                 field("signal", &Error::signal, "that ended the worker's Python, or the job"),
+                 field("exit_code", &Error::exit_code, "of the worker's Python, or of the job"),
+                 field("path", &Error::path, "of `file_not_here`: of the file").only_if_set(),
+                 field("object", &Error::object, "of `out_of_memory`: the data that the worker refused").only_if_set(),
+                 field("fits_apart", &Error::fits_apart,
+                       "of `unsatisfiable`: its workers fit on no node together, but would fit one by one")
+                     .only_if_set());
   }
 };
-
-// Key in the context of an unsatisfiable request: its workers fit on no node together, but would fit one by one.
-inline constexpr char kFitsApart[] = "fits_apart";
 
 // An error decided by a core: a cause without text.
 inline Error error_of(ErrorCode code, Cause cause, std::map<std::string, std::string> context = {}) {

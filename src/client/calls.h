@@ -90,10 +90,12 @@ struct StatusChanged {
 };
 struct GivenBack {  // its lease was given back for a waiting user while nothing of ours ran there
   RequestId request;
-  std::map<std::string, std::string> context;  // of the lease's end: at, node, job
+  std::uint32_t gpus = 0;
+  std::int64_t at_s = 0;  // unix
 
   static constexpr auto fields() {
-    return table(field("request", &GivenBack::request), field("context", &GivenBack::context));
+    return table(field("request", &GivenBack::request), field("gpus", &GivenBack::gpus),
+                 field("at_s", &GivenBack::at_s));
   }
 };
 struct DaemonNeeded {  // the connection to pounced is gone and needed: run `pounced ensure`, then set_daemon()

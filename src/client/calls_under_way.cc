@@ -113,7 +113,7 @@ void CallsUnderWay::deliver(const task::Deliver& order, const EventData& data) {
 void CallsUnderWay::fail(const task::Fail& order) {
   Ended ended;
   ended.task = order.task;
-  ended.error = leases_.with_job(order.error);
+  ended.error = order.lease == LeaseId{} ? order.error : leases_.with_evidence(order.error, order.lease);
   end(std::move(ended));
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/network.h"
+#include "base/overloaded.h"
 #include "base/process.h"
 #include "base/random_id.h"
 #include "client/client.h"
@@ -63,6 +64,7 @@ struct Client::Impl {
   }
   void take(std::vector<client::Event> events);
   void take(client::Ended& ended);
+  void connect_to_daemon();
   Result<int> wait(std::size_t number, TimePoint deadline);
 
   client::Client engine;
@@ -71,18 +73,22 @@ struct Client::Impl {
 
 void Client::Impl::take(std::vector<client::Event> events) {
   for (client::Event& one : events) {
-    if (auto* printed = std::get_if<client::Printed>(&one)) {
-      if (Progress* command = of(printed->task)) command->output += printed->text;
-    } else if (auto* ended = std::get_if<client::Ended>(&one)) {
-      take(*ended);
-    } else if (std::holds_alternative<client::DaemonNeeded>(one)) {
-      const auto endpoint = ensure_daemon();
-      static_cast<void>(engine.with_engine([&](client::Engine& one) {
-        if (!endpoint) return one.daemon_failed(endpoint.error());
-        static_cast<void>(one.set_daemon(*endpoint));
-      }));
-    }
+    std::visit(Overloaded{[&](const client::Printed& printed) {
+                            if (Progress* command = of(printed.task)) command->output += printed.text;
+                          },
+                          [&](client::Ended& ended) { take(ended); },
+                          [&](const client::DaemonNeeded&) { connect_to_daemon(); },
+                          [](const auto&) {}},  // what a command does not ask for
+               one);
   }
+}
+
+void Client::Impl::connect_to_daemon() {
+  const auto endpoint = ensure_daemon();
+  static_cast<void>(engine.with_engine([&](client::Engine& one) {
+    if (!endpoint) return one.daemon_failed(endpoint.error());
+    static_cast<void>(one.set_daemon(*endpoint));
+  }));
 }
 
 void Client::Impl::take(client::Ended& ended) {

@@ -40,10 +40,9 @@ std::optional<protocol::LeaseStatus> LeaseCache::of_lease(const LeaseId& lease) 
   return found == status_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Error LeaseCache::with_job(Error error) const {
-  const auto named = error.context.find("lease");
-  if (named == error.context.end()) return error;
-  const auto status = of_lease(LeaseId::from_hex(named->second).value_or(LeaseId{}));
+Error LeaseCache::with_evidence(Error error, const LeaseId& lease) const {
+  error.context.try_emplace("lease", lease.hex());
+  const auto status = of_lease(lease);
   if (status && status->job != 0) error.context.try_emplace("job", std::to_string(status->job));
   return error;
 }
@@ -204,7 +203,8 @@ std::optional<task::Event> DaemonSession::on(const protocol::LeaseEnded& ended) 
   held_.hold(task::LeaseLost{ended.request, ended.lease, ended.error});
   leases_.forget(ended.lease);
   events_.push(StatusChanged{ended.request});
-  if (ended.error.cause.code == CauseCode::kOtherJobWaits) events_.push(GivenBack{ended.request, ended.error.context});
+  if (const Cause& cause = ended.error.cause; cause.code == CauseCode::kOtherJobWaits)
+    events_.push(GivenBack{ended.request, cause.number, ended.at_s});
   return std::nullopt;
 }
 

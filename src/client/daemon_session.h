@@ -38,8 +38,8 @@ class LeaseCache {
   std::optional<protocol::LeaseStatus> of_request(RequestId request) const;
   std::optional<protocol::LeaseStatus> of_lease(const LeaseId& lease) const;
   std::vector<protocol::LeaseStatus> all() const;
-  // An error that names a lease names its job, too.
-  Error with_job(Error error) const;
+  // Names the lease, and its job where that is known, in the error's context.
+  Error with_evidence(Error error, const LeaseId& lease) const;
   // When we first heard that its job runs; 0: not yet.
   std::int64_t started_ns(const LeaseId& lease) const;
 

@@ -227,7 +227,8 @@ void Engine::on_link(const task::WorkerRef& place, LinkEvent event) {
 // The calls that the object was sent for fail; waiting calls try it themselves.
 void Engine::on_object_refused(const task::WorkerRef& place, ObjectRefused& refused) {
   objects_.peer_transfers().refused(place, refused.object);
-  refused.error.context.try_emplace("lease", place.lease.hex());
+  refused.error = daemon_.leases().with_evidence(std::move(refused.error), place.lease);
+  refused.error.object = refused.object.hex();
   std::vector<TaskId> sent = calls_.that_need(refused.object, place);
   std::erase_if(sent, [this](const TaskId& task) { return machine_.state(task) == task::TaskState::kWaiting; });
   for (const TaskId& task : sent) happened(task::TaskUnsendable{task, refused.error});

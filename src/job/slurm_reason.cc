@@ -112,8 +112,14 @@ Error ended(ErrorCode code, const JobView& view, Cause cause) {
   cause.job = view.job_identity.job.value;
   Error error = error_of(code, std::move(cause), {{"job", std::to_string(view.job_identity.job.value)}});
   if (!view.nodes.empty()) error.context["node"] = view.nodes;
-  if (view.signal != 0) error.context["signal"] = std::to_string(view.signal);
-  if (view.exit_code != 0) error.context["exit_code"] = std::to_string(view.exit_code);
+  if (view.signal != 0) {
+    error.signal = view.signal;
+    error.context["signal"] = std::to_string(view.signal);
+  }
+  if (view.exit_code != 0) {
+    error.exit_code = view.exit_code;
+    error.context["exit_code"] = std::to_string(view.exit_code);
+  }
   if (!view.reason.empty()) error.context["slurm_reason"] = view.reason;
   return error;
 }

@@ -145,7 +145,7 @@ bool fits_apart(const Resources& resources, const Nodes& nodes) {
 
 void tell_what_fits(Error& error, const Resources& resources, const Nodes& nodes) {
   error.remedy = what_fits(resources, nodes);
-  if (fits_apart(resources, nodes)) error.context[kFitsApart] = "1";
+  error.fits_apart = fits_apart(resources, nodes);
 }
 
 namespace {

@@ -179,10 +179,11 @@ Result<Choice> choose(const Policy& policy, const Resources& resources, const Sc
   auto choice = open ? first_class(policy, resources, context)
                      : in_class(policy, class_named(policy, resources.class_name), resources, context);
   if (!choice || choice->apart.empty()) return choice;
-  return failure(Error{ErrorCode::kUnsatisfiable,
-                       "its workers are better leases of their own: " + choice->apart,
-                       "Ask for workers=\"0:" + std::to_string(resources.workers) + "\".",
-                       {{kFitsApart, "1"}}});
+  return failure(Error{.code = ErrorCode::kUnsatisfiable,
+                       .text = "its workers are better leases of their own: " + choice->apart,
+                       .remedy = "Ask for workers=\"0:" + std::to_string(resources.workers) + "\".",
+                       .context = {},
+                       .fits_apart = true});
 }
 
 }  // namespace pounce::policy

@@ -37,8 +37,8 @@ std::uint64_t workers_with_room(const Nodes& nodes, const Resources& one, const 
 Nodes that_take_work(const Nodes& nodes);
 std::uint64_t free_gpus(const Nodes& nodes, const std::string& type);  // on nodes that take work
 
-// Completes the error for a request that is too large: the remedy names what would fit, and kFitsApart in the context
-// tells that its workers would fit as separate leases.
+// Completes the error for a request that is too large: the remedy names what would fit, and `fits_apart` tells whether
+// its workers would fit as separate leases.
 void tell_what_fits(Error& error, const Resources& resources, const Nodes& nodes);
 std::vector<std::string> gpu_types_of(const Nodes& nodes);
 
@@ -75,7 +75,7 @@ struct SchedulingContext {
   bool has_qos = true;                   // false: Slurm keeps no accounts, and only the policy knows classes
   std::vector<std::string> own_nodes{};  // nodes of this client's leases
   GpuCounts awaited{};                   // by this user's jobs
-  bool may_go_apart = false;             // the client accepts kFitsApart if separate leases are better for its workers
+  bool may_go_apart = false;             // the client accepts fits_apart if separate leases are better for its workers
 };
 
 struct Choice {
@@ -87,7 +87,7 @@ struct Choice {
 
 // Whether the decision needs more than the policy.
 bool needs_cluster_snapshot(const Policy& policy, const Resources& resources);
-// kUnsatisfiable: waiting does not help; tells what would fit; with kFitsApart: separate leases for its workers
+// kUnsatisfiable: waiting does not help; tells what would fit; with fits_apart: separate leases for its workers
 // would. kBadRequest: an option that is not passed on, an unknown node. kUnknownClass: an unknown class that Slurm
 // would not refuse.
 Result<Choice> choose(const Policy& policy, const Resources& resources, const SchedulingContext& context);

@@ -132,7 +132,7 @@ struct WorkerDown {
                  field("epoch", &WorkerDown::epoch),
                  field("error", &WorkerDown::error,
                        "`worker_crashed`, `out_of_memory`, `cancelled`, or `lease_ended` of one that left idle; "
-                       "context: `signal`, `exit_code`, `last_lines` (§7)"),
+                       "its `signal` or `exit_code`; context: `last_lines` (§7)"),
                  part(&WorkerDown::ended));
   }
 };
@@ -142,10 +142,11 @@ struct LeaseEnded {
   RequestId request;
   LeaseId lease;
   Error error;
+  std::int64_t at_s = 0;
 
   static constexpr auto fields() {
     return table(field("request", &LeaseEnded::request), field("lease", &LeaseEnded::lease),
-                 field("error", &LeaseEnded::error));
+                 field("error", &LeaseEnded::error), field("at_s", &LeaseEnded::at_s, "when pounced said so, unix"));
   }
 };
 struct RequestFailed {

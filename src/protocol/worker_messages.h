@@ -58,15 +58,15 @@ struct InterpreterUp {
 struct InterpreterDown {
   static constexpr char kType[] = "interpreter_down";
   static constexpr About kAbout{"S → D", "",
-                                "context: `node`, `signal` or `exit_code`, `signal_name`, `last_lines`, `running` "
-                                "(§7). Also of one that left idle, as it was asked to: then `error` is `lease_ended`, "
-                                "without a context"};
+                                "the error's `signal` or `exit_code`; context: `node`, `signal_name`, `last_lines`, "
+                                "`running` (§7). Also of one that left idle, as it was asked to: then `error` is "
+                                "`lease_ended`, without these"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
-  // kWorkerCrashed | kOutOfMemory | kCancelled | kLeaseEnded (it left while idle, which is no failure). context:
-  // node, signal or exit_code (numbers), signal_name, last_lines, and `running`, the id of the task that ran then (or
-  // empty).
+  // kWorkerCrashed | kOutOfMemory | kCancelled | kLeaseEnded (it left while idle, which is no failure), with signal or
+  // exit_code. context, for people: these, node, signal_name, last_lines, and `running`, the id of the task that ran
+  // then (or empty).
   Error error;
   bool restarting = true;
   EndedInterpreter ended{};

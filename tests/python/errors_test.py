@@ -51,7 +51,28 @@ def test_evidence_is_shown():
     error = errors.make("worker_crashed", "it died", context={"signal": "11", "node": "g1", "last_lines": "one\ntwo\n"})
 
     assert "node g1" in str(error) and "    one\n    two" in str(error)
-    assert (error.signal, error.exit_code) == (11, None)
+
+
+@pytest.mark.parametrize(("code", "facts"), [
+    ("worker_crashed", {"signal": 11, "exit_code": None}), ("worker_crashed", {"signal": None, "exit_code": 3}),
+    ("out_of_memory", {"signal": 9, "exit_code": None, "object": ""}), ("out_of_memory", {"signal": None, "exit_code": None, "object": "4041"}),
+    ("file_not_here", {"path": "/scratch/a.npy"})])
+def test_what_a_program_decides_by_is_an_attribute_that_crosses_to_cpp_and_travels_in_a_pickle(code, facts):
+    error = errors.of(_core.Error(code, "text", **facts))
+
+    for same in (error, pickle.loads(pickle.dumps(error)), errors.of(errors.record_of(error))):
+        assert {name: getattr(same, name) for name in facts} == facts
+
+
+def test_words_of_the_evidence_decide_nothing():
+    error = errors.make("worker_crashed", "it died", context={"signal": "11", "exit_code": "3"})
+
+    assert (error.signal, error.exit_code) == (None, None)
+
+
+def test_an_error_takes_no_attribute_of_another_class():
+    with pytest.raises(TypeError, match="LostError has no signal"):
+        errors.make("lost", "gone", signal=9)
 
 
 def test_a_code_of_a_newer_peer_is_an_internal_error():

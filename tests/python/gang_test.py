@@ -172,7 +172,7 @@ def test_where_the_collectives_are_checked_that_is_not_advised_again():
 
 
 def test_a_rank_that_its_library_ended_may_have_disagreed_with_the_others():
-    aborted, killed = (errors.WorkerCrashed("it died", "", {"signal": number}) for number in ("6", "9"))
+    aborted, killed = (errors.WorkerCrashed("it died", signal=number) for number in (6, 9))
     assert "check=True" in gang_plan.notes(Failure(1, aborted), "rank 1 of 2", [], [], False)[-1]
     assert len(gang_plan.notes(Failure(1, killed), "rank 1 of 2", [], [], False)) == 1
 
@@ -211,7 +211,7 @@ def test_a_rank_that_failed_is_the_cause_also_where_a_peer_lost_its_connection_t
 
 
 def test_a_rank_that_was_killed_is_the_cause_also_where_a_peers_library_had_ended_its_process_before():
-    aborted, killed = (errors.WorkerCrashed("it died", "", {"signal": number}) for number in ("6", "9"))
+    aborted, killed = (errors.WorkerCrashed("it died", signal=number) for number in (6, 9))
     assert gang_plan.cause([Failure(0, aborted), Failure(3, killed)]).rank == 3
     assert gang_plan.cause([Failure(0, of_torch()), Failure(3, aborted)]).rank == 3
 

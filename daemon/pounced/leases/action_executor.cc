@@ -216,8 +216,7 @@ void ActionExecutor::act(const lease::TellWorkerDown& order) {
 }
 
 void ActionExecutor::act(const lease::TellLeaseEnded& order) {
-  protocol::LeaseEnded message{order.request, order.lease, order.error};
-  message.error.context.emplace("at", std::to_string(std::time(nullptr)));
+  protocol::LeaseEnded message{order.request, order.lease, order.error, std::time(nullptr)};
   message.error.context.emplace("log", context_.folders.lease_log(order.lease));
   to_client(order.session, message);
 }

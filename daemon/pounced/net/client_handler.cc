@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "pounced/leases/status_document.h"
 
 namespace pounce::daemon {
@@ -20,19 +21,20 @@ bool process_exists(std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 
 // Denies by default: a client may send these twelve messages.
 void ClientHandler::hear(Peer& peer, const Header& header, bool back) {
   if (back && state_.clients.contains(peer.session)) driver_.tell(lease::SessionOpened{peer.session});
-  if (const auto* open = std::get_if<OpenSession>(&header)) return take(peer, *open);
-  if (const auto* demand = std::get_if<Demand>(&header)) return take(peer, *demand);
-  if (const auto* close = std::get_if<CloseSession>(&header)) return take(peer, *close);
-  if (const auto* beat = std::get_if<Beat>(&header)) return take(peer, *beat);
-  if (const auto* queue = std::get_if<QueueAsk>(&header)) return take(peer, *queue);
-  if (const auto* classes = std::get_if<ClassesAsk>(&header)) return take(peer, *classes);
-  if (const auto* status = std::get_if<StatusAsk>(&header)) return take(peer, *status);
-  if (const auto* release = std::get_if<ReleaseAsk>(&header)) return take(peer, *release);
-  if (const auto* name = std::get_if<SubmitDetached>(&header)) return detached_.hear(peer, *name);
-  if (const auto* name = std::get_if<DetachedAsk>(&header)) return detached_.hear(peer, *name);
-  if (const auto* name = std::get_if<CancelDetached>(&header)) return detached_.hear(peer, *name);
-  if (const auto* name = std::get_if<RelayDetached>(&header)) return detached_.hear(peer, *name);
-  refuse(peer, ErrorCode::kProtocol, "a client does not say this on the control channel");
+  std::visit(
+      Overloaded{
+          [&](const OpenSession& open) { take(peer, open); }, [&](const Demand& demand) { take(peer, demand); },
+          [&](const CloseSession& close) { take(peer, close); }, [&](const Beat& beat) { take(peer, beat); },
+          [&](const QueueAsk& queue) { take(peer, queue); }, [&](const ClassesAsk& classes) { take(peer, classes); },
+          [&](const StatusAsk& status) { take(peer, status); }, [&](const ReleaseAsk& release) { take(peer, release); },
+          [&](const SubmitDetached& task) { detached_.hear(peer, task); },
+          [&](const DetachedAsk& question) { detached_.hear(peer, question); },
+          [&](const CancelDetached& task) { detached_.hear(peer, task); },
+          [&](const RelayDetached& outcome) { detached_.hear(peer, outcome); },
+          [&](const auto&) {
+            refuse(peer, ErrorCode::kProtocol, "a client does not say this on the control channel");
+          }},
+      header);
 }
 
 void ClientHandler::take(Peer& peer, const OpenSession& message) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "base/unique_fd.h"
@@ -215,9 +216,10 @@ void HandshakeEndpoint::hear(Entrance& entrance, const transport::Received& rece
   for (const transport::Frame& frame : received.frames) handshake.frames.push_back(frame.text());
   const Caller caller{entrance, received.route};
   Verdict verdict = authenticator_.judge(handshake, Clock::now());
-  if (const auto* error = std::get_if<Error>(&verdict)) return refuse(caller, *error);
-  if (auto* peer = std::get_if<Peer>(&verdict)) return welcome(caller, std::move(*peer));
-  check(caller, std::move(std::get<ProofToCheck>(verdict)));
+  std::visit(Overloaded{[&](const Error& error) { refuse(caller, error); },
+                        [&](Peer& peer) { welcome(caller, std::move(peer)); },
+                        [&](ProofToCheck& question) { check(caller, std::move(question)); }},
+             verdict);
 }
 
 void HandshakeEndpoint::check(const Caller& caller, ProofToCheck question) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "messages/sentence.h"
 #include "transport/zmq_context.h"
 
@@ -17,14 +18,15 @@ constexpr std::size_t kEndpointBytes = 256;
 
 // Denies by default: a worker may send these seven messages.
 void WorkerHandler::hear(Peer& peer, const Header& header) {
-  if (const auto* up = std::get_if<WorkerUp>(&header)) return take(peer, *up);
-  if (const auto* up = std::get_if<InterpreterUp>(&header)) return take(peer, *up);
-  if (const auto* down = std::get_if<InterpreterDown>(&header)) return take(peer, *down);
-  if (const auto* beat = std::get_if<WorkerBeat>(&header)) return take(peer, *beat);
-  if (const auto* gpus = std::get_if<WorkerGpus>(&header)) return take(peer, *gpus);
-  if (const auto* ended = std::get_if<DetachedEnded>(&header)) return take(peer, *ended);
-  if (const auto* beat = std::get_if<Beat>(&header)) return take(peer, *beat);
-  refuse(peer, ErrorCode::kProtocol, "a worker does not say this on the control channel");
+  std::visit(
+      Overloaded{[&](const WorkerUp& up) { take(peer, up); }, [&](const InterpreterUp& up) { take(peer, up); },
+                 [&](const InterpreterDown& down) { take(peer, down); },
+                 [&](const WorkerBeat& beat) { take(peer, beat); }, [&](const WorkerGpus& gpus) { take(peer, gpus); },
+                 [&](const DetachedEnded& ended) { take(peer, ended); }, [&](const Beat& beat) { take(peer, beat); },
+                 [&](const auto&) {
+                   refuse(peer, ErrorCode::kProtocol, "a worker does not say this on the control channel");
+                 }},
+      header);
 }
 
 // Either the link is down for a moment and the worker says hello again, or the process is dead and the batch system
@@ -40,6 +42,7 @@ void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
   if (message.interpreter_ready && !may_be_interpreter(peer, message.endpoint, message.key)) return;
   peer.named = true;
+  peer.node = message.node;
   spdlog::info("lease={} worker={} up job={} restart={} node={} pid={}", message.lease.hex(), message.worker.value,
                message.job, message.restart, message.node, message.pid);
   const lease::WorkerLink link = peer.link;
@@ -86,8 +89,7 @@ void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
   const bool left_idle = message.error.code == ErrorCode::kLeaseEnded;
   spdlog::log(left_idle ? spdlog::level::info : spdlog::level::warn, "lease={} worker={} interpreter down epoch={}: {}",
               message.lease.hex(), message.worker.value, message.epoch.value, messages::text(message.error));
-  if (const auto node = message.error.context.find("node"); node != message.error.context.end())
-    avoid(node->second, message.error);
+  avoid(peer.node, message.error);
   if (!message.ended.failed_gpu.empty()) launcher_.leave_out(message.lease, message.ended.failed_gpu);
   driver_.tell(lease::InterpreterDied{message.lease, message.worker, peer.link, message.epoch, message.error,
                                       message.restarting, message.ended});

@@ -132,6 +132,7 @@ def _from_part(path: str, part: FilePart | None) -> File:
 
 def _check(part: FilePart) -> None:
     problem = is_there(part)
+    if problem and os.path.exists(part.path):
+        raise FileChanged(f"{part.path} {problem}", context={"path": part.path})
     if problem:
-        kind = FileChanged if os.path.exists(part.path) else FileNotHere
-        raise kind(f"{part.path} {problem}", context={"path": part.path})
+        raise FileNotHere(f"{part.path} {problem}", context={"path": part.path}, path=part.path)

@@ -58,4 +58,4 @@ def _of_file(part: FilePart) -> memoryview:
 
 
 def _not_here(part: FilePart, why: str) -> FileNotHere:
-    return FileNotHere(f"{part.path} {why}", context={"path": part.path})
+    return FileNotHere(f"{part.path} {why}", context={"path": part.path}, path=part.path)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 
+from .. import _core
+
 
 class Reclaimed:
     """By the request that a worker served: the next such call tells the user."""
 
     def __init__(self) -> None:
-        self._ends: dict[int, dict[str, str]] = {}  # how the last worker of each request ended
+        self._ends: dict[int, _core.GivenBack] = {}  # how the last worker of each request ended
 
     def __bool__(self) -> bool:
         return bool(self._ends)
 
-    def add(self, request: int, end: dict[str, str]) -> None:
-        self._ends[request] = {"at": str(time.time()), **end}
+    def add(self, end: _core.GivenBack) -> None:
+        self._ends[end.request] = end
 
     def forget(self, request: int | None) -> None:
         if request is not None:
@@ -26,10 +28,9 @@ class Reclaimed:
         end = self._ends.get(request) if request is not None else None
         if end is None:
             return ""
-        gpus = int(end.get("gpus", 0))
-        if gpus > 1:
-            what, them = f"the {gpus} GPUs", "them"
+        if end.gpus > 1:
+            what, them = f"the {end.gpus} GPUs", "them"
         else:
-            what, them = "the GPU" if gpus else "the worker", "it"
-        clock = time.strftime("%H:%M", time.localtime(float(end["at"])))
-        return f"{what} {'were' if gpus > 1 else 'was'} given back at {clock}: somebody waited for {them}"
+            what, them = "the GPU" if end.gpus else "the worker", "it"
+        clock = time.strftime("%H:%M", time.localtime(end.at))
+        return f"{what} {'were' if end.gpus > 1 else 'was'} given back at {clock}: somebody waited for {them}"

@@ -302,7 +302,7 @@ class Session:
                 elif isinstance(event, _core.Told):
                     _show(True, f"pounce: {event.text}\n".encode())
                 elif isinstance(event, _core.GivenBack):
-                    self.reclaimed.add(event.request, event.context)
+                    self.reclaimed.add(event)
                 elif isinstance(event, _core.DetachedList) and not event.question:
                     rows += event.rows
                 elif isinstance(event, Answer):

@@ -148,7 +148,7 @@ class Task:
             assert problem is not None
             if self.given_up:
                 problem = _core.Error("cancelled", "the task was cancelled before it ran")
-            elif again(problem.context.get("path", "")):
+            elif again(problem.path):
                 return
         except errors.PounceError as error:
             problem = errors.record_of(error)

@@ -198,8 +198,9 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
     if isinstance(error, KeyboardInterrupt) and job.cancel_asked():
         return _core.JobOutcome(error=_core.Error("cancelled", "the task was cancelled while it ran"))
     if stage and getattr(error, "code", "") == "file_not_here":
-        problem = _core.Error("file_not_here", error.text, context=error.context)  # type: ignore[attr-defined]
-        return _core.JobOutcome(error=problem)
+        from ..errors import record_of
+
+        return _core.JobOutcome(error=record_of(error))  # type: ignore[arg-type]
     if stage:
         summary = f"{summary} (while {stage})"
     context = {"type": _type_name(type(error)), "traceback": _traceback(error)}

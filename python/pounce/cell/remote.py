@@ -395,4 +395,4 @@ def python_died(error: BaseException) -> bool:
 
 def _was_refused(error: BaseException) -> bool:
     """Whether the cell's data did not fit on the worker and was refused: the worker is as it was."""
-    return isinstance(error, errors.OutOfMemory) and "object" in error.context
+    return isinstance(error, errors.OutOfMemory) and error.object != ""

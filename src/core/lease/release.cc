@@ -156,8 +156,9 @@ void settle_end(Core& core, Lease& lease) {
 void on(Core& core, const QueueSnapshotTaken& event) {
   for (Lease* lease : wanted_by_others(core, event)) {
     if (!accept(core, *lease, Trigger::kOtherJobWaits)) continue;
-    const std::map<std::string, std::string> context = {{"gpus", std::to_string(lease->resources.all_gpus())}};
-    give_back(core, *lease, error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kOtherJobWaits}, context), true);
+    const Cause waits{.code = CauseCode::kOtherJobWaits,
+                      .number = static_cast<std::uint32_t>(lease->resources.all_gpus())};
+    give_back(core, *lease, error_of(ErrorCode::kLeaseEnded, waits), true);
   }
 }
 

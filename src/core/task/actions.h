@@ -43,6 +43,7 @@ struct Deliver {  // the outcome that has just arrived is the task's end
 struct Fail {  // the task's end
   TaskId task;
   Error error;
+  LeaseId lease{};  // where it was lost; unset: it was not lost with its worker
 };
 struct TellReach {  // tell the user whose task is there or waits for it
   WorkerRef place;

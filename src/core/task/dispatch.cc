@@ -89,8 +89,7 @@ void on(Core& core, const QueryAnswered& event) {
     if (never_arrived && !task->cancelling)
       wait_again(core, event.task, *task);
     else
-      lose(core, event.task,
-           error_of(ErrorCode::kLost, Cause{CauseCode::kForgotten}, {{"lease", event.place.lease.hex()}}), true);
+      lose(core, event.task, error_of(ErrorCode::kLost, CauseCode::kForgotten), true);
     return dispatch(core, queue);
   }
   if (event.state == RemoteTaskState::kRunning) task->state = TaskState::kRunning;

@@ -90,9 +90,8 @@ void fence(Core& core) {
   for (const auto& [queue, record] : core.queues) dispatch(core, queue);
 }
 
-void lose_worker(Core& core, WorkerRef place, Error reason, const Started& started) {
+void lose_worker(Core& core, WorkerRef place, const Error& reason, const Started& started) {
   const auto found = core.workers.find(place);
-  reason.context.try_emplace("lease", place.lease.hex());
   lose_window(core, found->second, reason, started);
   --core.requests.at(found->second.request).workers;
   --core.queues.at(found->second.queue).workers;
@@ -102,16 +101,17 @@ void lose_worker(Core& core, WorkerRef place, Error reason, const Started& start
 
 void lose(Core& core, TaskId id, const Error& reason, bool may_be_the_cause) {
   Task& task = core.tasks.at(id);
+  const LeaseId lease = task.place->lease;
   const bool gave_up = reason.code == ErrorCode::kCancelled;  // on a task that did not stop
-  if (task.cancelling)
-    return fail(core, id, gave_up ? reason : error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
+  if (task.cancelling && gave_up) return fail(core, id, reason, lease);
+  if (task.cancelling) return fail(core, id, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
   if (task.retries_left > 0 && !is_an_order(reason.code)) {
     --task.retries_left;
     ++task.attempt;
     return wait_again(core, id, task);
   }
   const bool is_the_reason = !gave_up && (may_be_the_cause || task.state == TaskState::kRunning);
-  fail(core, id, is_the_reason ? reason : may_have_executed(reason));
+  fail(core, id, is_the_reason ? reason : may_have_executed(reason), lease);
 }
 
 }  // namespace pounce::task

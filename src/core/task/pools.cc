@@ -230,8 +230,7 @@ void on(Core& core, const RequestRefused& event) {
   core.demand.changed = true;
   RequestRecord& record = core.requests.at(event.request);
   const Queue& queue = core.queues.at(record.queue);
-  if (event.error.context.contains(kFitsApart) && !queue.resources.is_pool() && queue.workers == 0)
-    return take_apart(core, record.queue);
+  if (event.error.fits_apart && !queue.resources.is_pool() && queue.workers == 0) return take_apart(core, record.queue);
   if (others_serve(core, event.request)) {
     record.refused = true;
     return;

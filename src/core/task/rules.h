@@ -189,7 +189,7 @@ void on(Core& core, const TaskUnsendable& event);
 void on(Core& core, const ClientClosing& event);
 
 void send_cancel(Core& core, TaskId id, const Task& task);  // if one is under way
-void fail(Core& core, TaskId id, Error error);
+void fail(Core& core, TaskId id, Error error, LeaseId lost_with = {});
 void fail_waiting(Core& core, QueueId queue, const Error& error);
 
 // ---- tasks whose worker is lost (losses.cc) -----------------------------------------------------------------------
@@ -202,7 +202,7 @@ void on(Core& core, const WorkerRefusedUs& event);
 TimePoint fenced_at(const Core& core, const Worker& worker);
 void fence(Core& core);
 // Takes a copy of the place, which is often the key that is erased.
-void lose_worker(Core& core, WorkerRef place, Error reason, const Started& started = std::nullopt);
+void lose_worker(Core& core, WorkerRef place, const Error& reason, const Started& started = std::nullopt);
 void lose(Core& core, TaskId id, const Error& reason, bool may_be_the_cause);
 
 }  // namespace pounce::task

@@ -183,9 +183,9 @@ void on(Core& core, const ClientClosing&) {
   core.leases.clear();
 }
 
-void fail(Core& core, TaskId id, Error error) {
+void fail(Core& core, TaskId id, Error error, LeaseId lost_with) {
   end_task(core, id);
-  core.emit(Fail{id, std::move(error)});
+  core.emit(Fail{id, std::move(error), lost_with});
 }
 
 void fail_waiting(Core& core, QueueId queue, const Error& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/overloaded.h"
 #include "transport/frame.h"
 
 namespace pounce::worker {
@@ -225,19 +226,22 @@ void ObjectService::follow_lanes() {
   }
 }
 
-// The last case is a lost lane from another worker. The part that came is kept.
 void ObjectService::follow(const SessionId& session, const ObjectId& object, bulk::Event& event) {
   ClientSeat* const seat = clients_.seat(session);
   if (seat == nullptr) return;
-  if (auto* failed = std::get_if<bulk::Failed>(&event)) {
-    store_.give_up(session, object);
-    tell_not_kept(*seat, std::move(failed->error), object);
-  } else if (std::holds_alternative<bulk::Whole>(event)) {
-    receipt(store_.came_whole(session, object), session, object, *seat);
-  } else if (const auto reached = lanes_.peers().reached(session, object)) {
-    store_.came_to(session, object, *reached);
-    seat->outbox.post(protocol::NotFetched{object});
-  }
+  std::visit(
+      Overloaded{[&](bulk::Failed& failed) {
+                   store_.give_up(session, object);
+                   tell_not_kept(*seat, std::move(failed.error), object);
+                 },
+                 [&](const bulk::Whole&) { receipt(store_.came_whole(session, object), session, object, *seat); },
+                 [&](const bulk::Lost&) {  // of a lane from another worker: the part that came is kept
+                   const auto reached = lanes_.peers().reached(session, object);
+                   if (!reached) return;
+                   store_.came_to(session, object, *reached);
+                   seat->outbox.post(protocol::NotFetched{object});
+                 }},
+      event);
 }
 
 // An object that does not come as memory is fetched as if that had not been tried.

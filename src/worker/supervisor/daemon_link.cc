@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "base/threads.h"
 #include "base/trusted_path.h"
 #include "identity/proof.h"
@@ -131,18 +132,17 @@ void DaemonLink::service() {
 }
 
 void DaemonLink::took_place(const control::Event& event) {
-  if (std::holds_alternative<control::Opened>(event)) {
-    failures_ = 0;
-    callbacks_.connected();
-  } else if (const auto* header = std::get_if<protocol::Header>(&event)) {
-    callbacks_.message(*header);
-  } else if (const auto* lost = std::get_if<control::Lost>(&event)) {
-    try_later(lost->error.text);
-  } else if (const auto* refused = std::get_if<control::Refused>(&event)) {
-    try_later(refused->error.text);
-  } else if (const auto* unknown = std::get_if<control::Unreadable>(&event)) {
-    spdlog::warn("pounced said something unknown: {}", unknown->error.text);
-  }
+  std::visit(Overloaded{[&](const control::Opened&) {
+                          failures_ = 0;
+                          callbacks_.connected();
+                        },
+                        [&](const protocol::Header& header) { callbacks_.message(header); },
+                        [&](const control::Lost& lost) { try_later(lost.error.text); },
+                        [&](const control::Refused& refused) { try_later(refused.error.text); },
+                        [](const control::Unreadable& unknown) {
+                          spdlog::warn("pounced said something unknown: {}", unknown.error.text);
+                        }},
+             event);
 }
 
 void DaemonLink::try_later(const std::string& why) {

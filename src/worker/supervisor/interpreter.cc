@@ -134,10 +134,12 @@ Error death_report(const Death& death) {
   error.context["node"] = death.node;
   error.context["last_lines"] = death.last_lines;
   if (WIFSIGNALED(death.wait_status)) {
-    error.context["signal"] = std::to_string(WTERMSIG(death.wait_status));
-    error.context["signal_name"] = signal_name(WTERMSIG(death.wait_status));
+    error.signal = WTERMSIG(death.wait_status);
+    error.context["signal"] = std::to_string(*error.signal);
+    error.context["signal_name"] = signal_name(*error.signal);
   } else {
-    error.context["exit_code"] = std::to_string(WEXITSTATUS(death.wait_status));
+    error.exit_code = WEXITSTATUS(death.wait_status);
+    error.context["exit_code"] = std::to_string(*error.exit_code);
   }
   if (death.memory_limit) error.context["memory_limit_mib"] = std::to_string(*death.memory_limit >> 20);
   error.context["running"] = death.running ? death.running->hex() : "";

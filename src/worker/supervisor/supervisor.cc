@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "messages/sentence.h"
 #include "worker/supervisor/process_tree.h"
 #include "worker/supervisor/supervisor_options.h"
@@ -140,33 +141,42 @@ void Supervisor::ask_for_answer() {
 
 void Supervisor::on_daemon_message(const protocol::Header& header) {
   watchdog_.seen(Clock::now());
-  if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
-    if (beat->answer && beat->sent_ns == told_ns_) {
-      untold_.clear();
-      farewell_under_way_ = false;
-    }
-    stop_if_alone();
-  } else if (const auto* admit = std::get_if<protocol::Admit>(&header)) {
-    admitted_[admit->session] = *admit;
-    if (interpreter_) interpreter_->socket().send(*admit);
-  } else if (const auto* dismiss = std::get_if<protocol::Dismiss>(&header)) {
-    admitted_.erase(dismiss->session);
-    if (interpreter_) interpreter_->socket().send(*dismiss);
-  } else if (const auto* walltime = std::get_if<protocol::Walltime>(&header)) {
-    walltime_ = *walltime;
-    if (interpreter_) interpreter_->socket().send(*walltime);
-  } else if (const auto* yield = std::get_if<protocol::YieldSteps>(&header)) {
-    if (interpreter_) interpreter_->socket().send(*yield);
-  } else if (const auto* run = std::get_if<protocol::RunDetached>(&header)) {
-    // Another epoch: pounced is told of the death.
-    if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);
-  } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {
-    over->only_if_idle ? end_if_idle(over->cause) : end(messages::sentence(over->cause));
-  } else if (const auto* refused = std::get_if<protocol::Refused>(&header)) {
-    spdlog::warn("lease={} pounced refused a message: {}", options_.lease.hex(), refused->error.text);
-  } else {
-    spdlog::debug("lease={} a message that is not for a supervisor", options_.lease.hex());
-  }
+  const auto pass_on = [&](const auto& message) {
+    if (interpreter_) interpreter_->socket().send(message);
+  };
+  std::visit(
+      Overloaded{
+          [&](const protocol::Beat& beat) {
+            if (beat.answer && beat.sent_ns == told_ns_) {
+              untold_.clear();
+              farewell_under_way_ = false;
+            }
+            stop_if_alone();
+          },
+          [&](const protocol::Admit& admit) {
+            admitted_[admit.session] = admit;
+            pass_on(admit);
+          },
+          [&](const protocol::Dismiss& dismiss) {
+            admitted_.erase(dismiss.session);
+            pass_on(dismiss);
+          },
+          [&](const protocol::Walltime& walltime) {
+            walltime_ = walltime;
+            pass_on(walltime);
+          },
+          [&](const protocol::YieldSteps& yield) { pass_on(yield); },
+          [&](const protocol::RunDetached& run) {
+            if (run.epoch == epoch_) pass_on(run);  // of another epoch: pounced is told of the death
+          },
+          [&](const protocol::EndWorker& over) {
+            over.only_if_idle ? end_if_idle(over.cause) : end(messages::sentence(over.cause));
+          },
+          [&](const protocol::Refused& refused) {
+            spdlog::warn("lease={} pounced refused a message: {}", options_.lease.hex(), refused.error.text);
+          },
+          [&](const auto&) { spdlog::debug("lease={} a message that is not for a supervisor", options_.lease.hex()); }},
+      header);
 }
 
 void Supervisor::beat() {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "messages/sentence.h"
@@ -72,11 +73,14 @@ void Supervisor::on_interpreter_message() {
   socket.flush();
   socket.fill();
   while (const auto header = socket.next()) {
-    if (const auto* ready = std::get_if<protocol::Ready>(&*header)) on_ready(*ready);
-    if (const auto* activity = std::get_if<protocol::Activity>(&*header)) on_activity(*activity);
-    if (const auto* ended = std::get_if<protocol::DetachedEnded>(&*header))
-      daemon_->send(protocol::DetachedEnded{options_.lease, options_.worker, epoch_, ended->task, ended->ok,
-                                            ended->digest, ended->error});
+    std::visit(Overloaded{[&](const protocol::Ready& ready) { on_ready(ready); },
+                          [&](const protocol::Activity& activity) { on_activity(activity); },
+                          [&](const protocol::DetachedEnded& ended) {
+                            daemon_->send(protocol::DetachedEnded{options_.lease, options_.worker, epoch_, ended.task,
+                                                                  ended.ok, ended.digest, ended.error});
+                          },
+                          [](const auto&) {}},  // an interpreter says nothing else
+               *header);
   }
   if (!socket.open()) loop_.unwatch(interpreter_watch_);  // SIGCHLD follows
 }

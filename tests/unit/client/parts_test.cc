@@ -195,17 +195,15 @@ TEST(MemoryTest, AnObjectsDigestDependsOnHowItsBytesAreSplit) {
   EXPECT_EQ(digest_object(own_bytes("p"), one), digest_object(own_bytes("p"), one));
 }
 
-TEST(LeaseCacheTest, AnErrorThatNamesALeaseNamesItsJob) {
+TEST(LeaseCacheTest, TheErrorOfALeaseNamesItAndItsJob) {
   LeaseCache cache;
   protocol::LeaseStatus status;
   status.lease = LeaseId({1});
   status.job = 7;
   cache.update(status, 10);
-  const auto of_lease = [](const LeaseId& lease) {
-    return Error{ErrorCode::kWorkerCrashed, {}, {}, {{"lease", lease.hex()}}};
-  };
-  EXPECT_EQ(cache.with_job(of_lease(LeaseId({1}))).context.at("job"), "7");
-  EXPECT_FALSE(cache.with_job(of_lease(LeaseId({2}))).context.contains("job"));
+  using Words = std::map<std::string, std::string>;
+  EXPECT_EQ(cache.with_evidence({}, LeaseId({1})).context, (Words{{"lease", LeaseId({1}).hex()}, {"job", "7"}}));
+  EXPECT_EQ(cache.with_evidence({}, LeaseId({2})).context, (Words{{"lease", LeaseId({2}).hex()}}));
 }
 
 TEST(LeaseCacheTest, AJobStartedWhenItWasFirstSaidToRun) {

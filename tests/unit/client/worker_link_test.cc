@@ -404,9 +404,10 @@ TEST_F(WorkerTest, AnObjectThatAWorkerRefusesCostsTheCallThatItWasSentForAndNoOt
   Peer& worker = add_worker(1);
   settle([&] { return worker.count<protocol::Object>() == 1; });
 
-  worker.say(protocol::Refused{{ErrorCode::kOutOfMemory, "No memory.", {}, {{"object", id.hex()}}}, id});
+  worker.say(protocol::Refused{{ErrorCode::kOutOfMemory, "No memory.", {}, {}}, id});
 
   EXPECT_EQ(end_of(needs).error.code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(end_of(needs).error.object, id.hex()) << "by which a cell knows that its worker is as it was";
   EXPECT_EQ(end_of(needs).error.context.at("lease"), lease_id(1).hex());
   const TaskId next = submit();
   settle([&] { return worker.count<protocol::Task>() > 0 && worker.all<protocol::Task>().back().task == next; });

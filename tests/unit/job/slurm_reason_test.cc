@@ -30,6 +30,8 @@ TEST(ErrorOfEndTest, CarriesTheEvidence) {
   EXPECT_EQ(error.cause, (Cause{.code = CauseCode::kJobSignal, .job = 7, .number = 9}));
   EXPECT_EQ(error.context.at("node"), "g1");
   EXPECT_EQ(error.context.at("signal"), "9");
+  EXPECT_EQ(error.signal, 9);
+  EXPECT_EQ(error.exit_code, std::nullopt);
 }
 
 TEST(ErrorOfEndTest, AJobThatSrunLeftWithoutWorkersSaysSo) {

@@ -271,9 +271,7 @@ class ManySmallTest : public ::testing::Test {
   }
   std::string type() const {
     const auto choice = now();
-    return choice                                        ? choice->resources.gpu_type
-           : choice.error().context.contains(kFitsApart) ? "apart"
-                                                         : choice.error().text;
+    return choice ? choice->resources.gpu_type : choice.error().fits_apart ? "apart" : choice.error().text;
   }
   void slices_free(std::uint32_t each) {
     for (NodeUse& one : cluster_snapshot.nodes)
@@ -395,12 +393,12 @@ TEST(NodeChoiceTest, SaysHowWorkersThatNoNodeHoldsCanBeOnSeveral) {
   Resources asked = in_cheetah({});
   asked.cpus = 8, asked.workers = 16;
   EXPECT_THAT(choose_now(asked).error().remedy, HasSubstr("for workers on several nodes: workers=\"0:16\"."));
-  EXPECT_TRUE(choose_now(asked).error().context.contains(kFitsApart));
+  EXPECT_TRUE(choose_now(asked).error().fits_apart);
   asked.gang = 1;
   EXPECT_THAT(choose_now(asked).error().remedy, HasSubstr("for workers on several nodes: nodes=."));
-  EXPECT_FALSE(choose_now(asked).error().context.contains(kFitsApart));
+  EXPECT_FALSE(choose_now(asked).error().fits_apart);
   asked.gang = 0, asked.cpus = 64;
-  EXPECT_FALSE(choose_now(asked).error().context.contains(kFitsApart)) << "not even one fits";
+  EXPECT_FALSE(choose_now(asked).error().fits_apart) << "not even one fits";
 }
 
 // ---- a Slurm without accounts ------------------------------------------------------------------------------------

@@ -211,7 +211,7 @@ TEST_F(FailedGpuTest, WhereNothingElseFitsItIsAskedForThere) {
 TEST_F(FailedGpuTest, TheDeathOfAWorkerThatSawOthersGpusIsHeldAgainstItsNode) {
   InterpreterDown down;
   down.lease = up_.lease, down.restarting = false;
-  down.error = {ErrorCode::kDeviceUnavailable, "not the lease's", {}, {{"node", "g1"}}};
+  down.error = {ErrorCode::kDeviceUnavailable, "not the lease's", {}, {}};
   hear(worker_, down);
   demand(2);
   EXPECT_EQ(launcher_.not_nodes.back(), "g1");

@@ -24,10 +24,11 @@ inline const std::string kDigest(64, 'b');
 inline const std::string kDataEndpoint = "tcp://10.77.0.1:40001";
 
 inline Error example_error() {
-  return {ErrorCode::kWorkerCrashed,
-          "the interpreter was killed by signal 11",
-          "Read the last lines.",
-          {{"signal", "11"}, {"signal_name", "SIGSEGV"}, {"last_lines", "boom\n"}}};
+  return {.code = ErrorCode::kWorkerCrashed,
+          .text = "the interpreter was killed by signal 11",
+          .remedy = "Read the last lines.",
+          .context = {{"signal", "11"}, {"signal_name", "SIGSEGV"}, {"last_lines", "boom\n"}},
+          .signal = 11};
 }
 
 inline Resources example_resources() {
@@ -117,7 +118,7 @@ inline std::vector<Header> handshake_and_client_examples() {
                   "lion",
                   example_wait()},
       WorkerDown{kLease, {1}, {2}, example_error(), {kKey, std::vector{kTask}, "1"}},
-      LeaseEnded{{3}, kLease, example_error()},
+      LeaseEnded{{3}, kLease, example_error(), 1'700'000'060},
       RequestFailed{{3}, example_error()},
       QueueAsk{7},
       QueueIs{7,

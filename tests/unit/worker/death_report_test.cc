@@ -17,6 +17,8 @@ TEST(DeathReportTest, TellsAnExitCode) {
   const Error error = death_report({.wait_status = exited(3), .node = "g1"});
   EXPECT_EQ(error.code, ErrorCode::kWorkerCrashed);
   EXPECT_EQ(messages::text(error), "the worker on g1 ended itself with exit code 3");
+  EXPECT_EQ(error.exit_code, 3);
+  EXPECT_EQ(error.signal, std::nullopt);
   EXPECT_EQ(error.context.at("exit_code"), "3");
   EXPECT_FALSE(error.context.contains("signal"));
 }
@@ -35,6 +37,7 @@ TEST(DeathReportTest, TellsASignalByNumberAndName) {
   const Error error = death_report({.wait_status = killed(11), .node = "g1", .last_lines = "Fatal Python error"});
   EXPECT_EQ(error.code, ErrorCode::kWorkerCrashed);
   EXPECT_EQ(messages::text(error), "the worker on g1 died of SIGSEGV (Segmentation fault)");
+  EXPECT_EQ(error.signal, 11);
   EXPECT_EQ(error.context.at("signal"), "11");
   EXPECT_EQ(error.context.at("signal_name"), "SIGSEGV");
   EXPECT_EQ(error.context.at("last_lines"), "Fatal Python error");

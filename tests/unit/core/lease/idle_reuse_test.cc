@@ -50,7 +50,7 @@ TEST_F(IdleReuseTest, ItsOwnerIsToldWhy) {
   ASSERT_EQ(count<TellLeaseEnded>(), 1u);
   const Error told = only<TellLeaseEnded>()[0].error;
   EXPECT_EQ(told.cause.code, CauseCode::kOtherJobWaits);
-  EXPECT_EQ(told.cause.code, CauseCode::kOtherJobWaits);
+  EXPECT_EQ(told.cause.number, 1u) << "GPU, of which the next call tells its user";
 }
 
 TEST_F(IdleReuseTest, ATaskThatHasJustArrivedKeepsIt) {

@@ -288,12 +288,18 @@ TEST_F(LossTest, AGrantWithAnotherKeyIsOfAnotherInterpreterWhateverItsEpoch) {
   }
 }
 
-TEST_F(LossTest, TheErrorOfALostTaskNamesItsLease) {
+TEST_F(LossTest, TheEndOfALostTaskNamesItsLease) {
   submit(1);
   grant(1, 1, 1);
   attach(1);
   const auto lost = everything(WorkerGranted{RequestId{1}, place(1), Epoch{2}, key(2)});
-  EXPECT_EQ(std::get<Fail>(lost.front()).error.context.at("lease"), place(1).lease.hex());
+  EXPECT_EQ(std::get<Fail>(lost.front()).lease, place(1).lease);
+}
+
+TEST_F(LossTest, TheEndOfATaskThatWasNotLostNamesNoLease) {
+  submit(1);
+  const auto refused = everything(RequestRefused{RequestId{1}, {ErrorCode::kRejected, "no", {}, {}}});
+  EXPECT_EQ(std::get<Fail>(refused.front()).lease, LeaseId{});
 }
 
 TEST_F(LossTest, WhatTheFirstRunOfAJobThatWasStartedTwiceLostRunsAgainIfItMay) {

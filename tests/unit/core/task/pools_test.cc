@@ -301,7 +301,7 @@ class ApartTest : public PoolTest {
     resources = {};
     resources.workers = 4;
   }
-  const Error too_much{ErrorCode::kUnsatisfiable, "", {}, {{kFitsApart, "1"}}};
+  const Error too_much{.code = ErrorCode::kUnsatisfiable, .text = "", .remedy = "", .context = {}, .fits_apart = true};
 };
 
 TEST_F(ApartTest, BecomeAPoolOfAsManyForWhatWaitsAndForWhatComes) {
