@@ -6,6 +6,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from .changed_settings import ours
@@ -24,14 +25,15 @@ class CallSettings:
         self._hold = hold
         self._turn = threading.Lock()
         self._number = 0  # of the last change in the object
-        self._data, self._object = b"", None
+        self._object: Any = None
         self._left_s, self._counted_at = _AT_ONCE_S, time.monotonic()
 
-    def data(self) -> bytes:
-        """The pickled settings. Empty: nothing was changed."""
-        with self._turn:
-            self._look()
-            return self._data
+    def for_disk(self) -> bytes:
+        """The pickled settings for a task with a name, whose call lies in a file: without the environment, which may
+        hold secrets. Empty: nothing was changed."""
+        change = ours.since(0)
+        rows = {name: options for name, options in change.rows.items() if name != "environment"}
+        return pickle.dumps(replace(change, rows=rows), 5) if rows else b""
 
     def object(self) -> Any:
         """What a call that is submitted now needs: a Hold, which keeps it. None: nothing was changed."""
@@ -47,6 +49,5 @@ class CallSettings:
     def _look(self) -> None:
         number = ours.look()
         if number != self._number:
-            self._data = pickle.dumps(ours.since(0), 5)
-            self._object = self._hold(self._data, [], False)
+            self._object = self._hold(pickle.dumps(ours.since(0), 5), [], False)
             self._number = number

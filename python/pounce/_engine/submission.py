@@ -275,7 +275,7 @@ class Submitter:
                              "Leave out one of the two.")
         name = name_of(function)
         try:
-            parts = detached.parts_of(function, args, kwargs, streams, self._settings().data())
+            parts = detached.parts_of(function, args, kwargs, streams, self._settings().for_disk())
         except errors.PounceError:
             raise
         except Exception as error:
