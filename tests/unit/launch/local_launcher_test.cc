@@ -136,7 +136,8 @@ class LocalLauncherTest : public testing::Test {
 // ---- how a job runs ----
 
 TEST_F(LocalLauncherTest, RunsTheCommandWithExactlyItsEnvironmentInItsDirectory) {
-  ::setenv("SLURM_JOB_ID", "7", 1);
+  ::setenv("SLURM_JOB_ID", "7", 1);  // of the job that we run in, which the worker shows under its own name
+  ::setenv("SLURM_NTASKS", "2", 1);
   JobSpec job = spec("env | sort; pwd -P");
   job.environment = {{"GREETING", "good day"}, {"PATH", "/usr/bin:/bin"}};
 
@@ -145,7 +146,9 @@ TEST_F(LocalLauncherTest, RunsTheCommandWithExactlyItsEnvironmentInItsDirectory)
   ASSERT_TRUE(started);
   wait_for_end(*started);
   ::unsetenv("SLURM_JOB_ID");
-  EXPECT_EQ(log(), "GREETING=good day\nPATH=/usr/bin:/bin\nPWD=" + folder_ + "\n" + folder_ + "\n");
+  ::unsetenv("SLURM_NTASKS");
+  EXPECT_EQ(log(), "GREETING=good day\nPATH=/usr/bin:/bin\nPOUNCE_PASSED_SLURM_JOB_ID=7\nPWD=" + folder_ + "\n" +
+                       folder_ + "\n");
 }
 
 TEST_F(LocalLauncherTest, GivesAJobNoDescriptorOfTheDaemons) {
