@@ -6,7 +6,7 @@ is first seen by the next cell that reads the variable, and counts as made then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -83,7 +83,7 @@ class Ledger:
             return True
         if entry.is_gone:
             return entry.kernel_at > entry.worker_at
-        if entry.digest == measured.digest:
+        if entry.digest == measured.digest and not entry.kernel_at > entry.worker_at > 0:
             if not measured.checked:
                 parcel.unchecked.append(name)
             return False
@@ -152,10 +152,10 @@ class Ledger:
             turn = self.entries[name].turn if name in self.entries else 0
             self.entries[name] = Entry(_digest(namespace, name), id(namespace[name]), turn=turn)
 
-    def cell_ended(self, namespace: dict[str, Any], now: int) -> None:
-        """Notes which names a cell of the kernel's own has given another value."""
+    def cell_ended(self, namespace: dict[str, Any], now: int, assigned: Collection[str] = ()) -> None:
+        """Notes which names a cell of the kernel's own has given a value: another one, or those `assigned` anew."""
         for name, entry in self.entries.items():
-            if not entry.kernel_at and id(namespace.get(name)) != entry.ident:
+            if not entry.kernel_at and (name in assigned or id(namespace.get(name)) != entry.ident):
                 entry.kernel_at = now
 
     def back_to(self, turn: int) -> list[str]:

@@ -29,6 +29,11 @@ def reads(tree: ast.Module) -> set[str]:
     return found | (later - given)
 
 
+def assigned(source: str) -> set[str]:
+    """Names that Python code assigns in its own scope."""
+    return set().union(*map(_stores, ast.parse(source).body))
+
+
 def imported(tree: ast.Module) -> list[str]:
     """Modules that the code's import statements name."""
     found = []

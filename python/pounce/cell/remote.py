@@ -35,7 +35,7 @@ from .gang_cells import GangCells
 from .hold import Hold
 from .ledger import Parcel
 from .loaded_modules import LoadedModules
-from .names import is_import, is_ipythons
+from .names import assigned, is_import, is_ipythons
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .stop import LeftBehind, say, wait
@@ -342,8 +342,15 @@ class Remote:
 
     def cell_ended(self, result: Any) -> None:
         self.modules.edited()  # while the files are still as this cell has loaded them
+        names = self._assigned(result) if self.workers.states and self.hold is None else set()
         for state in self.workers.states.values():
-            state.ledger.cell_ended(self.shell.user_ns, result.execution_count or 0)
+            state.ledger.cell_ended(self.shell.user_ns, result.execution_count or 0, names)
+
+    def _assigned(self, result: Any) -> set[str]:
+        try:
+            return assigned(self.shell.transform_cell(result.info.raw_cell))
+        except Exception:  # it is no Python code
+            return set()
 
     def _view(self, line: CellLine) -> Any:
         view = self.workers.at(line.target)

@@ -44,7 +44,7 @@ class LastValues:
             if self._small.get(name, (0, False))[0] != id(value):
                 self._small[name] = id(value), _is_small(value)
             return not self._small[name][1]
-        return name in hidden and name not in LAST or self.are_ipythons(name) or _INPUT.fullmatch(name) is not None
+        return (name in hidden and name not in LAST) or self.are_ipythons(name) or _INPUT.fullmatch(name) is not None
 
     def needed(self, read: set[str] | None, last: Mapping[str, int], saved: Collection[str]) -> set[str]:
         """The saved names that a cell needs which reads these; None: any."""

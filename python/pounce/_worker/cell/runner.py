@@ -109,6 +109,8 @@ def _reads(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any], he
 def _run(shell: Any, request: CellRequest, loops: Loops) -> CellRun:
     names, code = shell.user_ns, request.code
     before = dict(names)
+    restored = (set(request.reads) & names.keys()) - _digests.keys()
+    _digests.update({name: _digest(names[name]) for name in restored})
     with loops.of(shell):
         result = shells().run(shell, code.source, code.number, request.may_ask, code.message,
                               magic_line=not request.held, holds=True)

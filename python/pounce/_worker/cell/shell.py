@@ -54,8 +54,8 @@ class ZMQInteractiveShell(InteractiveShell):
         if self._inside:
             super().show_usage_error(exc)
 
-    def showtraceback(self, exc_tuple: Any = None, *args: Any, running_compiled_code: bool = False,
-                      **kwargs: Any) -> None:
+    def showtraceback(self, exc_tuple: Any = None, filename: Any = None, tb_offset: Any = None,
+                      exception_only: bool = False, running_compiled_code: bool = False) -> None:
         """IPython leaves exception groups to Python, which would print them here, and again in the notebook."""
         try:
             error = self._get_exc_info(exc_tuple)[1]
@@ -63,7 +63,7 @@ class ZMQInteractiveShell(InteractiveShell):
             error = None
         with self._of_code_inside(not running_compiled_code and not any(error is own for own in self._own_errors())):
             if not exceptions.leads_to_group(error):
-                super().showtraceback(exc_tuple, *args, running_compiled_code=running_compiled_code, **kwargs)
+                super().showtraceback(exc_tuple, filename, tb_offset, exception_only, running_compiled_code)
                 return
             kind, error, trace = self._get_exc_info(exc_tuple)
             lines = traceback.format_exception(kind, error, traceback_lines.below(trace, "IPython", "pounce") or trace)
@@ -75,10 +75,10 @@ class ZMQInteractiveShell(InteractiveShell):
         found = [self.problem, *([result.error_before_exec, result.error_in_exec] if result is not None else [])]
         return [error for error in found if error is not None]
 
-    async def run_ast_nodes(self, *args: Any, result: Any = None, **kwargs: Any) -> Any:
+    async def run_ast_nodes(self, *args: Any, **kwargs: Any) -> Any:
         if not self._inside:
-            self._result = result
-        return await super().run_ast_nodes(*args, result=result, **kwargs)
+            self._result = kwargs.get("result")
+        return await super().run_ast_nodes(*args, **kwargs)
 
     def run_cell(self, *args: Any, **kwargs: Any) -> Any:
         with self._of_code_inside(True):
@@ -130,7 +130,7 @@ def make(page: bool) -> ZMQInteractiveShell:
     shell.autoawait = True
     if page:
         shell.set_hook("show_in_pager", _page, 99)
-        shell.display_formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", _figure)
+        _figures(shell).for_type_by_name("matplotlib.figure", "Figure", _figure)
     builtins.input = _input
     getpass.getpass = _getpass
     return shell
@@ -158,11 +158,15 @@ def text_of(error: BaseException) -> str:
         return "its message cannot be shown"
 
 
+def _figures(shell: Any) -> Any:
+    return shell.display_formatter.formatters["image/png"]
+
+
 def _figure(figure: Any) -> Any:
     """IPython shows figures once pyplot is imported, which a restored figure does not need."""
     import matplotlib_inline.backend_inline  # noqa: F401
 
-    formatter = InteractiveShell.instance().display_formatter.formatters["image/png"]
+    formatter = _figures(InteractiveShell.instance())
     return None if formatter.lookup(figure) is _figure else formatter(figure)
 
 
@@ -211,7 +215,8 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
         result = _finished(cell)
     finally:
         may_ask = False
-        shell.display_pub.below = [] if holds else None
+        publisher: Any = shell.display_pub
+        publisher.below = [] if holds else None
         shell.events.trigger("post_execute")
     shell.events.trigger("post_run_cell", result)
     return result

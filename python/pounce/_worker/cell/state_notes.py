@@ -15,7 +15,7 @@ _MOST_NAMES = 12  # in a line
 
 def tell(words: str) -> None:
     with contextlib.suppress(ValueError, OSError):  # a cell has closed its standard output
-        print(f"{_GREY}pounce: {words}{_PLAIN}", flush=True)
+        print(f"{_GREY}pounce: {words}{_PLAIN}\n", end="", flush=True)  # at once: the next cell's output may follow
 
 
 class StateNotes:

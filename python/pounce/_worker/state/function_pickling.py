@@ -39,8 +39,8 @@ def has_name(kind: Any) -> bool:
 def reduce_function(function: types.FunctionType, namespace: dict[str, Any], file: CellFile | None = None) -> Any:
     """`file`: the cell that it comes from."""
     attributes = {name: value for name in FUNCTION_ATTRIBUTES if (value := getattr(function, name)) not in (None, {})}
-    arguments = (function.__code__, namespace, function.__name__, function.__closure__)
-    return make_function, arguments if file is None else (*arguments, tuple(file)), attributes, None, None, finish_function
+    arguments = (function.__code__, namespace, function.__name__, function.__closure__, file and tuple(file))
+    return make_function, arguments, attributes, None, None, finish_function
 
 
 def reduce_method(method: types.MethodType, pickler: Any) -> Any:
