@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -15,12 +16,14 @@ from .._common.byte_size import size
 from .._common.cell_protocol import (
     SETTINGS,
     CellCode,
+    CellError,
     CellReply,
     CellRequest,
     LoopState,
     NamespaceReport,
     NamespaceRequest,
 )
+from .._common.local_modules import is_installed_path
 from .._engine import seeds
 from .._engine.display import Shown
 from .._engine.options import Options
@@ -78,7 +81,7 @@ class Remote:
         state, run = self.workers.state(line.target), reply.run
         self._changed(state, number, reply)
         if run.error is not None:
-            raise remote_error(run.error, self._hint(run.error.name, line.target))
+            raise remote_error(run.error, self._hint(run.error, line.target))
         if line.setup:
             state.note_setup(number)
         self.bring(reply, state)
@@ -309,10 +312,13 @@ class Remote:
     def _is_imported(self, name: str) -> bool:
         return self.is_ours(name) and is_import(self.shell.user_ns[name])
 
-    def _hint(self, name: str | None, target: Target) -> str:
-        """Why a name is not on the worker although the user knows it."""
+    def _hint(self, error: CellError, target: Target) -> str:
+        """Why a name or a module is not on the worker although the user knows it."""
+        name = error.name
         if name is None:
             return ""
+        if error.type == "ModuleNotFoundError":
+            return f"The notebook has it: %pip install {name} in a %%pounce cell installs it." if _is_here(name) else ""
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
         mine = self.workers.state(target)
@@ -388,3 +394,12 @@ def python_died(error: BaseException) -> bool:
 def _was_refused(error: BaseException) -> bool:
     """Whether the cell's data did not fit on the worker and was refused: the worker is as it was."""
     return isinstance(error, errors.OutOfMemory) and "object" in error.context
+
+
+def _is_here(module: str) -> bool:
+    """Whether this Python has the module, from an installation."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return False
+    return spec is not None and (spec.origin is None or is_installed_path(spec.origin))

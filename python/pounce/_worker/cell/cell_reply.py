@@ -19,7 +19,7 @@ def error_of(shell: Any, error: BaseException) -> CellError:
         text = str(error)
     except Exception:
         text = "its message cannot be shown"
-    name = getattr(error, "name", None) if isinstance(error, NameError) else None
+    name = getattr(error, "name", None) if isinstance(error, (NameError, ModuleNotFoundError)) else None
     return CellError(kind.__name__, text, shell.stb or [], interpreter.node, interpreter.devices, name, _pickled(error))
 
 
