@@ -118,6 +118,16 @@ def test_names_and_magics_of_startup_files_are_names_like_others(notebook_with_s
 
 
 @pytest.mark.xdist_group("cell_startup")
+def test_a_magic_that_needs_a_module_that_only_the_notebook_has_says_how_to_install_it(notebook_with_startup_files):
+    notebook = notebook_with_startup_files
+    notebook.run("import importlib.machinery, sys, types\nghost = sys.modules['ghost'] = types.ModuleType('ghost')\n"
+                 "ghost.__spec__ = importlib.machinery.ModuleSpec('ghost', None)\ndel ghost")
+    notebook.run("from IPython.core.magic import register_line_magic\n@register_line_magic\ndef needs(line): import ghost")
+
+    assert "%pip install ghost in a %%pounce cell installs it" in notebook.run(THERE + "%needs").error["text"]
+
+
+@pytest.mark.xdist_group("cell_startup")
 def test_a_macro_of_the_notebook_runs_in_a_cell(notebook_with_startup_files):
     notebook = notebook_with_startup_files
     notebook.run("counted = 20")

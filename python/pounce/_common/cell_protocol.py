@@ -98,7 +98,7 @@ class CellError:
     lines: Sequence[str]  # IPython's
     node: str
     devices: str
-    name: str | None  # that a NameError is about
+    name: str | None  # that a NameError or a ModuleNotFoundError is about
     pickle: bytes  # empty: it cannot be pickled
 
 

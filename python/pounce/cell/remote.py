@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -15,15 +16,22 @@ from .._common.byte_size import size
 from .._common.cell_protocol import (
     SETTINGS,
     CellCode,
+    CellError,
     CellReply,
     CellRequest,
     LoopState,
     NamespaceReport,
     NamespaceRequest,
 )
+<<<<<<< HEAD
 from .._common.names_shown import LAST
 from .._engine import changed_settings, seeds
 from .._engine.display import Shown, show_below
+=======
+from .._common.local_modules import is_installed_path
+from .._engine import seeds
+from .._engine.display import Shown
+>>>>>>> 0134820129363ea80ac13bcb49f72b063d90f1ba
 from .._engine.options import Options
 from .._worker.cell import runner
 from .._worker.state.live_reads import reached
@@ -80,7 +88,7 @@ class Remote:
         state, run = self.workers.state(line.target), reply.run
         self._changed(state, number, reply)
         if run.error is not None:
-            raise remote_error(run.error, self._hint(run.error.name, line.target))
+            raise remote_error(run.error, self._hint(run.error, line.target))
         if line.setup:
             state.note_setup(number)
         self.bring(reply, state)
@@ -314,13 +322,19 @@ class Remote:
     def _is_imported(self, name: str) -> bool:
         return self.is_ours(name) and is_import(self.shell.user_ns[name])
 
-    def _hint(self, name: str | None, target: Target) -> str:
-        """Why a name is not on the worker although the user knows it."""
+    def _hint(self, error: CellError, target: Target) -> str:
+        """Why a name or a module is not on the worker although the user knows it."""
+        name = error.name
         if name is None:
             return ""
+<<<<<<< HEAD
         entry = self.workers.state(target).ledger.entries.get(name)
         if entry is not None and entry.is_gone:
             return ""
+=======
+        if error.type == "ModuleNotFoundError":
+            return f"The notebook has it: %pip install {name} in a %%pounce cell installs it." if _is_here(name) else ""
+>>>>>>> 0134820129363ea80ac13bcb49f72b063d90f1ba
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
         mine = self.workers.state(target)
@@ -402,4 +416,17 @@ def python_died(error: BaseException) -> bool:
 
 def _was_refused(error: BaseException) -> bool:
     """Whether the cell's data did not fit on the worker and was refused: the worker is as it was."""
+<<<<<<< HEAD
     return isinstance(error, errors.OutOfMemory) and error.object != ""
+=======
+    return isinstance(error, errors.OutOfMemory) and "object" in error.context
+
+
+def _is_here(module: str) -> bool:
+    """Whether this Python has the module, from an installation."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return False
+    return spec is not None and (spec.origin is None or is_installed_path(spec.origin))
+>>>>>>> 0134820129363ea80ac13bcb49f72b063d90f1ba
