@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/network.h"
 #include "base/process.h"
-#include "job/job_identity.h"
 #include "model/job.h"
 #include "pounce/resources.h"
 #include "pounce/version.h"
@@ -119,15 +118,11 @@ int serve(SupervisorOptions options, const std::vector<std::string>& argv) {
   if (options.workers == 1) return serve_as({}, {}), 0;
 
   const pounce::job::JobNodes nodes = pounce::job::job_nodes(environment);
-  auto of_steps = environment;
-  pounce::job::pass_on_identity(environment, of_steps);
   const auto start = [&](pounce::WorkerIndex worker, pounce::Epoch later) {
     const std::uint32_t node = worker.value / each;
-    if (node != options.node) {
-      auto step = pounce::worker::node_step(argv, nodes, node, {later.value * kLivesOfAStep});
-      step.environment = of_steps;
-      return pounce::start_process(step);
-    }
+    if (node != options.node)
+      return pounce::start_process(
+          pounce::worker::node_step(argv, nodes, node, {later.value * kLivesOfAStep}, environment));
     // A function, not a program: it reuses the options and the environment that this process has read. SIGTERM ends
     // it in order if this process is killed. Signals stay blocked, so one that arrives before the supervisor listens
     // is kept.

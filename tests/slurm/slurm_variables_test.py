@@ -164,3 +164,20 @@ def test_sbatchs_variables_of_the_notebook_ask_nothing_of_leases_and_gangs(make_
 
     assert run.reported("lease", 120) == run.reported("gang", 120) == ["cheetah", "10:00"]
     run.ended()
+
+
+def test_a_client_in_a_task_leases_beside_the_job_of_its_worker(make_user):
+    """By the worker's job the inner client would have taken the task's own node for what it may hand out."""
+    run = make_user().python(SEES + """
+    def leases():
+        import os, pounce
+        with pounce.Client(here="auto", cpus=1, class_="cheetah", time="10min") as client:
+            return os.environ["SLURM_JOB_ID"], client.submit(sees).result(100)["SLURM_JOB_ID"], str(client.leases()[0].job)
+    with pounce.Client(cpus=1, class_="cheetah", time="10min") as client:
+        report(jobs=client.submit(leases).result(150))
+    """)
+
+    own, inner, lease = run.reported("jobs", 180)
+
+    assert inner == lease != own
+    run.ended()

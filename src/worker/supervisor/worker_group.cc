@@ -10,13 +10,16 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "job/job_identity.h"
 #include "worker/supervisor/process_tree.h"
 
 namespace pounce::worker {
 
 Program node_step(const std::vector<std::string>& argv, const job::JobNodes& nodes, std::uint32_t node,
-                  Epoch first_epoch) {
+                  Epoch first_epoch, const Environment& ours) {
   Program step;
+  step.environment = ours;
+  job::pass_on_identity(ours, *step.environment);
   step.command = job::step_command(nodes.job, nodes.at(node));
   step.command.insert(step.command.end(), argv.begin(), argv.begin() + 2);
   step.command.insert(step.command.end(),

@@ -27,8 +27,9 @@ namespace pounce::worker {
 // Slurm's own step launcher. Pure. Thread: any.
 
 // argv: this process's, which begins with the program and "serve". node: counted from the lease's first, which is 0.
+// ours: this process's environment, which the step gets with the identity of the job.
 Program node_step(const std::vector<std::string>& argv, const job::JobNodes& nodes, std::uint32_t node,
-                  Epoch first_epoch);
+                  Epoch first_epoch, const Environment& ours);
 
 // How a supervisor ends. Every other exit status is an accident.
 enum class SupervisorEnd : int {
