@@ -39,6 +39,5 @@ def test_a_worker_shows_what_a_plain_kernel_shows(subject, mode, journey):
 
 @pytest.mark.parametrize("subject", subjects())
 def test_journeys_about_a_subject_have_names_of_their_own(subject):
-    """One release serves all of them, so a variable of one has to outlive the cells of the others."""
     names = [journey.name for journey in read(subject)]
     assert len(names) == len(set(names))
