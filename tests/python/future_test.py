@@ -142,7 +142,7 @@ def test_an_exception_that_cannot_be_unpickled_is_told_in_words(future):
 
 
 def test_a_loss_is_its_typed_exception_with_evidence(future):
-    fail(future, "worker_crashed", signal="11")
+    future._task.end(_core.Ended(error=_core.Error("worker_crashed", "it went wrong", signal=11), timings=TIMINGS))
 
     with pytest.raises(pounce.WorkerCrashed) as caught:
         future.result()
