@@ -37,13 +37,8 @@ MODULES = {
     "src/client": ["pounce", "base", "bulk", "data", "memory", "messages", "model", "control", "core/task", "protocol", "transport", "identity"],
     "src/device": ["pounce", "model", "base"],
     "src/worker/common": ["pounce", "model", "base", "protocol"],
-<<<<<<< HEAD
-    "src/worker/supervisor": ["pounce", "base", "job/slurm_step.h", "memory/cgroup.h", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
-    "src/worker/interpreter": ["pounce", "base", "bulk", "data", "device", "memory", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
-=======
     "src/worker/supervisor": ["pounce", "base", "job/job_identity.h", "job/slurm_step.h", "memory/cgroup.h", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
-    "src/worker/interpreter": ["pounce", "base", "bulk", "device", "memory", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
->>>>>>> dbc68e15666767e18eaa13b056635b28ef4d17bf
+    "src/worker/interpreter": ["pounce", "base", "bulk", "data", "device", "memory", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
     "daemon/pounced": ["pounce", "base", "job", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "saved_state", "policy"],
     "daemon/pounce-slurm": ["pounce", "model", "base", "job", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_values.h", "slurm/partition.h", "core/forecast", "messages/waiting_words.h"],
     "daemon/pounce-worker": ["pounce", "model", "base", "protocol", "transport", "identity", "worker/supervisor"],

@@ -23,15 +23,10 @@ from .._common.cell_protocol import (
     NamespaceReport,
     NamespaceRequest,
 )
-<<<<<<< HEAD
+from .._common.local_modules import is_installed_path
 from .._common.names_shown import LAST
 from .._engine import changed_settings, seeds
 from .._engine.display import Shown, show_below
-=======
-from .._common.local_modules import is_installed_path
-from .._engine import seeds
-from .._engine.display import Shown
->>>>>>> 0134820129363ea80ac13bcb49f72b063d90f1ba
 from .._engine.options import Options
 from .._worker.cell import runner
 from .._worker.state.live_reads import reached
@@ -327,14 +322,11 @@ class Remote:
         name = error.name
         if name is None:
             return ""
-<<<<<<< HEAD
+        if error.type == "ModuleNotFoundError":
+            return f"The notebook has it: %pip install {name} in a %%pounce cell installs it." if _is_here(name) else ""
         entry = self.workers.state(target).ledger.entries.get(name)
         if entry is not None and entry.is_gone:
             return ""
-=======
-        if error.type == "ModuleNotFoundError":
-            return f"The notebook has it: %pip install {name} in a %%pounce cell installs it." if _is_here(name) else ""
->>>>>>> 0134820129363ea80ac13bcb49f72b063d90f1ba
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
         mine = self.workers.state(target)
@@ -416,10 +408,7 @@ def python_died(error: BaseException) -> bool:
 
 def _was_refused(error: BaseException) -> bool:
     """Whether the cell's data did not fit on the worker and was refused: the worker is as it was."""
-<<<<<<< HEAD
     return isinstance(error, errors.OutOfMemory) and error.object != ""
-=======
-    return isinstance(error, errors.OutOfMemory) and "object" in error.context
 
 
 def _is_here(module: str) -> bool:
@@ -429,4 +418,3 @@ def _is_here(module: str) -> bool:
     except (ImportError, ValueError):
         return False
     return spec is not None and (spec.origin is None or is_installed_path(spec.origin))
->>>>>>> 0134820129363ea80ac13bcb49f72b063d90f1ba

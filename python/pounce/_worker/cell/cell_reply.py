@@ -15,16 +15,8 @@ from .. import interpreter
 
 def error_of(shell: Any, error: BaseException) -> CellError:
     kind = KeyboardInterrupt if isinstance(error, asyncio.CancelledError) else type(error)
-<<<<<<< HEAD
     text = shells().text_of(error)
-    name = getattr(error, "name", None) if isinstance(error, NameError) else None
-=======
-    try:
-        text = str(error)
-    except Exception:
-        text = "its message cannot be shown"
     name = getattr(error, "name", None) if isinstance(error, (NameError, ModuleNotFoundError)) else None
->>>>>>> 0134820129363ea80ac13bcb49f72b063d90f1ba
     return CellError(kind.__name__, text, shell.stb or [], interpreter.node, interpreter.devices, name, _pickled(error))
 
 
