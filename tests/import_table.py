@@ -137,7 +137,7 @@ def _reached(module: str, needs: dict[str, set[str]]) -> set[str]:
 # Of os; of IPython, threading, abc, torch, accelerate and cloudpickle (the ids of classes), which have no public name for it; a NamedTuple's own,
 # so spelled beside its fields' names.
 FOREIGN = {"_get_or_create_tracker_id", "_lookup_class_or_track", "_DYNAMIC_CLASS_TRACKER_BY_ID", "_should_pickle_by_reference", "_get_dump",
-           "_exit", "_get_default_store", "_filename_map", "_register_atexit", "_reset_state", "_fields", "_make", "_replace", "_asdict"}
+           "_exit", "_get_default_store", "_filename_map", "_i", "_i00", "_ii", "_showtraceback", "_register_atexit", "_reset_state", "_fields", "_make", "_replace", "_asdict"}
 
 
 def private_uses(module: str, tree: ast.Module) -> list[str]:

@@ -12,11 +12,10 @@ from .._engine.display import Shown
 _READS_INPUTS = re.compile(r"\b(In|_ih|_i{1,3}|_i\d+)\b")
 
 
-def last_values(wanted: Iterable[str], shell: Any) -> tuple[dict[str, int], dict[str, Any]]:
-    """Of the last values that a cell reads: the numbers of cells whose workers have them, and the notebook's own."""
-    found = {name: shell.user_ns[name] for name in LAST if name in wanted and name in shell.user_ns}
-    there = {name: value.number for name, value in found.items() if isinstance(value, Shown)}
-    return there, {name: value for name, value in found.items() if name not in there}
+def last_on_workers(wanted: Iterable[str], shell: Any) -> dict[str, int]:
+    """Of the last values that a cell reads, those that workers have: the numbers of their cells."""
+    values = {name: shell.user_ns.get(name) for name in LAST if name in wanted}
+    return {name: value.number for name, value in values.items() if isinstance(value, Shown)}
 
 
 def inputs(source: str, shell: Any, on_workers: Mapping[int, str]) -> list[str]:

@@ -196,9 +196,10 @@ class Remote:
         self.workers.make_folder(state)
         settings = self.settings.since(state.settings)
         namespace = state.next_request(session_of(self.workers.client()).parked_most_bytes, settings)
-        last, namesakes = cell_history.last_values(wanted, self.shell)
+        last, user_ns = cell_history.last_on_workers(wanted, self.shell), self.shell.user_ns
+        own_last = {name: user_ns[name] for name in LAST if name in user_ns and name not in last}
         state.ledger.deleted(LAST)
-        parcel = state.ledger.parcel(set(wanted) - last.keys(), self.own() | namesakes, number, namespace.turn,
+        parcel = state.ledger.parcel(set(wanted) - last.keys(), self.own() | own_last, number, namespace.turn,
                                      forced=line.sends is not None)
         if loop is not None:
             parcel = parcel.of_the_rest()

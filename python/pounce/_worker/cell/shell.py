@@ -37,7 +37,7 @@ class ZMQInteractiveShell(InteractiveShell):
     display_pub_class = Type(Publisher)
     stb: list[str] | None = None  # the traceback of the cell's own error, in lines: the notebook shows it
     problem: Any = None  # the cell's, found before it runs
-    _result: Any = None  # of the cell
+    own_result: Any = None  # of the cell
     _inside = 0  # of the code that shows an error, which is then not the cell's own: run_cell() in a cell, %run, a repr
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
@@ -46,7 +46,7 @@ class ZMQInteractiveShell(InteractiveShell):
         else:
             self.stb = list(stb)
 
-    def _format_exception_for_storage(self, exception: BaseException, *_: Any, **__: Any) -> dict[str, Any]:
+    def _format_exception_for_storage(self, exception: BaseException, *_: Any, **__: Any) -> Any:
         """For a history that the notebook keeps: IPython fails here if the error has no text."""
         return {"ename": type(exception).__name__, "evalue": text_of(exception), "traceback": []}
 
@@ -71,13 +71,13 @@ class ZMQInteractiveShell(InteractiveShell):
 
     def _own_errors(self) -> list[Any]:
         """The errors that end the cell, as far as there are any yet."""
-        result = self._result
+        result = self.own_result
         found = [self.problem, *([result.error_before_exec, result.error_in_exec] if result is not None else [])]
         return [error for error in found if error is not None]
 
     async def run_ast_nodes(self, *args: Any, **kwargs: Any) -> Any:
         if not self._inside:
-            self._result = kwargs.get("result")
+            self.own_result = kwargs.get("result")
         return await super().run_ast_nodes(*args, **kwargs)
 
     def run_cell(self, *args: Any, **kwargs: Any) -> Any:
@@ -207,7 +207,7 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
     except Exception:
         problem = sys.exc_info()
     shell.execution_count = number
-    shell.stb, shell._result, shell.problem = None, None, problem and problem[1]
+    shell.stb, shell.own_result, shell.problem = None, None, problem and problem[1]
     Comm.kernel.message = message
     cell = shell.run_cell_async(source, store_history=True, transformed_cell=code, preprocessing_exc_tuple=problem)
     may_ask = asks
