@@ -1,5 +1,6 @@
 #include "python_buffers.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,11 @@
 namespace py = pybind11;
 
 namespace pounce {
+
+void ReleaseBuffer::operator()(Py_buffer* view) const {
+  PyBuffer_Release(view);
+  delete view;
+}
 
 void ReleasedBuffers::add(Py_buffer* view) {
   const std::scoped_lock lock(mutex_);
@@ -23,7 +29,7 @@ void ReleasedBuffers::release() {
     views.swap(views_);
     pending_ = false;
   }
-  for (Py_buffer* view : views) BufferView{view};
+  std::ranges::for_each(views, ReleaseBuffer{});
 }
 
 ReleasedBuffers& released_buffers() {

@@ -28,10 +28,10 @@ class ReleasedBuffers {
 
 ReleasedBuffers& released_buffers();
 
-using BufferView = std::unique_ptr<Py_buffer, decltype([](Py_buffer* view) {
-                                     PyBuffer_Release(view);
-                                     delete view;
-                                   })>;
+struct ReleaseBuffer {
+  void operator()(Py_buffer* view) const;
+};
+using BufferView = std::unique_ptr<Py_buffer, ReleaseBuffer>;
 
 BufferView view_of(pybind11::handle object);  // in C or Fortran order
 std::span<const std::byte> bytes_of(const Py_buffer& view);

@@ -281,7 +281,7 @@ Text chunks_again(std::string_view bytes) {
       const std::uint64_t offset = number() << (number() % 64);
       const std::uint64_t wanted = number();  // which takes one of the bytes
       const auto size = std::min<std::size_t>(wanted, bytes.size());
-      if (store.chunk(session, object, buffer, offset, std::as_bytes(std::span(bytes.substr(0, size)))) ==
+      if (store.chunk(session, object, {buffer, offset}, std::as_bytes(std::span(bytes.substr(0, size)))) ==
           worker::ObjectStore::Receipt::kWhole)
         ++come;
       bytes.remove_prefix(size);

@@ -307,7 +307,7 @@ TEST_F(JobTest, AReconciliationSaysItToo) {
   wait_for<ReconcileJobs>();
   EXPECT_EQ(only<ReconcileJobs>()[0].unheard, std::vector{job(7).job});
   tell(ReconcileDone{std::vector{view(JobState::kEnding)}});
-  polled(view(JobState::kEnded, JobEnd::kNotStarted));
+  reconciled_jobs({view(JobState::kEnded, JobEnd::kNotStarted)});
   EXPECT_EQ(core.leases()[0].reason.code, CauseCode::kRetrySoon);
 }
 
