@@ -58,8 +58,8 @@ def test_a_call_that_waits_keeps_what_was_set_when_it_was_submitted(home):
 
 
 @pytest.mark.parametrize("submit", [
-    "client.options(name='kept').submit(seen).result()", "client.map(lambda _: seen(), [1])[0]",
-    "client.get_executor().submit(seen).result()", "client.options(cpus=1).gang(2).run(lambda rank: seen())[1]"])
+    "list(client.map(lambda _: seen(), [1]))[0]", "client.get_executor().submit(seen).result()",
+    "client.gang(workers=2).run(seen)[1]"])
 def test_every_kind_of_call_has_them(submit, home):
     run = home.run(SET + f"""
     change(os.environ["HOME"] + "/there")
@@ -67,6 +67,15 @@ def test_every_kind_of_call_has_them(submit, home):
     """)
 
     assert run.reports["there"] == run.reports["here"]
+
+
+def test_a_task_with_a_name_has_all_but_the_environment_which_would_lie_in_a_file(home):
+    run = home.run(SET + """
+    change(os.environ["HOME"] + "/there")
+    report(there=client.options(name="kept").submit(seen).result(), here=seen())
+    """)
+
+    assert run.reports["there"] == {**run.reports["here"], "flag": None}
 
 
 def test_a_library_that_a_call_imports_itself_gets_them_then(home):
