@@ -21,13 +21,17 @@ def told(monkeypatch) -> list[str]:
     return states
 
 
+# The shell's `_`, `Out` and their like, which no test here reads.
+NO_LAST_VALUES = SimpleNamespace(hides=lambda name, hidden: name in hidden, needed=lambda *_: (), forget=lambda: None)
+
+
 @pytest.fixture
 def namespace(tmp_path, folder) -> SavedNamespace:
     """One in which a cell has run."""
     made_key(str(tmp_path))
     Folder.made(folder).close()
     names: dict = {}
-    namespace = SavedNamespace(names, ())
+    namespace = SavedNamespace(names, (), "", NO_LAST_VALUES)
     assert namespace.enter(NamespaceRequest("a", str(folder)), False).ran
     namespace.before("x = 1")
     names["x"] = 1

@@ -252,7 +252,7 @@ sys.path.insert(0, sys.argv[1])
 from pounce._common.cell_protocol import SettingsChange
 from pounce._common.settings.setting import pickled
 from pounce._worker.cell.saved_namespace import SavedNamespace
-SavedNamespace({}, ()).follow(SettingsChange("kernel", 0, 1, {"sklearn": {"working_memory": (1, pickled(77))}}))
+SavedNamespace({}, (), "", None).follow(SettingsChange("kernel", 0, 1, {"sklearn": {"working_memory": (1, pickled(77))}}))
 assert "sklearn" not in sys.modules
 import sklearn
 assert sklearn.get_config()["working_memory"] == 77
