@@ -93,6 +93,28 @@ def test_a_library_that_a_call_imports_itself_gets_them_then(home):
     assert run.reports["late"] == [False, 2]
 
 
+def test_a_call_shows_what_a_process_pool_shows(home):
+    """Its processes are forked, so they begin as this one is."""
+    run = home.run(SET + """
+    import concurrent.futures, multiprocessing
+    change(os.environ["HOME"] + "/there")
+    warnings.filterwarnings("error", "mine")
+    import logging, socket
+    logging.getLogger("mine").setLevel(17)
+    socket.setdefaulttimeout(4.5)
+    def more():
+        import logging, socket, warnings
+        try: warnings.warn("mine")
+        except UserWarning as warning: shown = str(warning)
+        return seen(), shown, logging.getLogger("mine").level, socket.getdefaulttimeout()
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        report(pool=pool.submit(more).result())
+    report(call=client.submit(more).result())
+    """)
+
+    assert run.reports["call"] == run.reports["pool"]
+
+
 def test_a_setting_that_is_changed_back_is_as_it_was(home):
     run = home.run(SET + """
     np.set_printoptions(precision=2)

@@ -89,3 +89,16 @@ def test_a_new_kernel_that_restores_a_notebook_goes_on_with_its_seeds(notebook):
     notebook.run("%pounce restore")
 
     assert notebook.run(THERE + "kept\n" + draw).stdout.endswith("\n" + expected)
+
+
+def test_a_generator_that_the_worker_does_not_know_is_named_and_seeded_from_its_state(notebook):
+    """Of another version of numpy: the kind of its bits is not there."""
+    notebook.run("import numpy as np\nclass Newer(np.random.PCG64): pass\nnp.random.set_bit_generator(Newer(5))")
+    draw = THERE + "import numpy as np\nprint(np.random.random())"
+    try:
+        shown = notebook.run(draw)
+    finally:
+        notebook.run("np.random.set_bit_generator(np.random.MT19937(5))")
+
+    assert not shown.of("error") and 0 < float(shown.stdout) < 1
+    assert "the random numbers of numpy are others than the notebook's here" in shown.stream("stdout")

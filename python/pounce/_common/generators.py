@@ -7,6 +7,7 @@ pickled with its state. A global one is pickled by its name: a copy of its state
 from __future__ import annotations
 
 import functools
+import hashlib
 import pickle
 import struct
 import sys
@@ -49,6 +50,16 @@ class Generator(ABC):
 
     @abstractmethod
     def restore(self, state: bytes) -> None: ...
+
+    def take(self, state: bytes) -> str:
+        """Restores a state of another process. One that this version of the library does not know gives a stream that
+        depends on it; returns the reason then."""
+        try:
+            self.restore(state)
+        except Exception as error:
+            self.seed(hashlib.sha256(state).digest()[:KEY_BYTES])
+            return f"{type(error).__name__}: {error}"
+        return ""
 
     @abstractmethod
     def seed(self, key: bytes) -> None:

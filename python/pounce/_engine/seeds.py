@@ -19,6 +19,7 @@ from .. import _core
 from .._common.cell_protocol import CellRandom
 from .._common.generators import GENERATORS
 from .._common.random_streams import Streams, derived, when_here
+from .status_line import output
 
 _ERRANDS = "pounce._worker."  # pounce's functions: they draw nothing, or take streams as arguments
 
@@ -88,7 +89,8 @@ class _Notebook:
 
     def _restore(self, name: str) -> None:
         generator, (state, _) = GENERATORS[name], self._coming.pop(name)
-        generator.restore(state)
+        if why := generator.take(state):
+            output().end(f"pounce: the random numbers of {name} are others than the worker's here: {why}")
         if name in self._unused and generator.tells_seed and generator.is_fresh():
             look = generator.watch
             self._unused = self._unused | {name: (look, look())}  # the cell has drawn from it without a seed

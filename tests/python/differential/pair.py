@@ -34,20 +34,25 @@ class Pair:
 
     def warm(self, journeys: list[Journey]) -> dict[str, Any]:
         """The cells of each journey after one another, on one worker."""
-        return {journey.name: [self._both(cell) for cell in journey.cells] for journey in journeys}
+        return {journey.name: [self.cell(cell) for cell in journey.cells] for journey in journeys}
 
     def released(self, journeys: list[Journey]) -> dict[str, Any]:
         """A new worker for each cell of a journey. One release serves all journeys."""
         shown: dict[str, Any] = {journey.name: [] for journey in journeys}
         for step in range(max(len(journey.cells) for journey in journeys)):
             if step:
-                self._remote.ended(self._remote.client.execute("%pounce release", store_history=False))
+                self.release()
             for journey in journeys:
                 if step < len(journey.cells):
-                    shown[journey.name].append(self._both(journey.cells[step]))
+                    shown[journey.name].append(self.cell(journey.cells[step]))
         return shown
 
-    def _both(self, cell: Cell) -> tuple[Any, Any]:
+    def release(self) -> None:
+        """The next cell has a new worker."""
+        self._remote.ended(self._remote.client.execute("%pounce release", store_history=False))
+
+    def cell(self, cell: Cell) -> tuple[Any, Any]:
+        """What a person sees of it in the plain kernel, and with pounce."""
         here = self._plain.start(cell.plain, bool(cell.answers))
         there = self._remote.start(cell.source, bool(cell.answers))
         return _seen(self._plain, here, cell), _seen(self._remote, there, cell)

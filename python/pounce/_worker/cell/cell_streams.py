@@ -10,6 +10,7 @@ from typing import Any
 from ..._common.cell_protocol import CellRandom
 from ..._common.generators import GENERATORS, TorchsGenerator
 from ..._common.random_streams import Streams, begin, when_here
+from .state_notes import tell
 
 _ERRANDS = "pounce._worker.cell."  # the prefix of functions that are a cell, or run between two
 
@@ -72,13 +73,18 @@ class CellStreams:
             if state is None or state == here or (here is not None and name in request.unused):
                 when_here(name, None)
             else:
-                when_here(name, functools.partial(generator.restore, state))
+                when_here(name, functools.partial(_take, name, state))
 
     def end(self) -> dict[str, bytes]:
         """The states that the notebook does not know."""
         self._kept |= {name: generator.state() for name, generator in GENERATORS.items() if generator.is_here}
         self.are_here = True
         return {name: state for name, state in self._kept.items() if state != self._sent.get(name)}
+
+
+def _take(name: str, state: bytes) -> None:
+    if why := GENERATORS[name].take(state):
+        tell(f"the random numbers of {name} are others than the notebook's here, whose version of it is another: {why}")
 
 
 def _torch() -> TorchsGenerator:

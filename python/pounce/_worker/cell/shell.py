@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import contextlib
+import contextvars
 import getpass
 import importlib.util
 import json
@@ -225,9 +226,22 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
 def _finished(coroutine: Any) -> Any:
     """Runs the coroutine on a loop, as a kernel does: libraries find the running loop."""
     loop = asyncio.get_event_loop_policy().get_event_loop()
-    task = loop.create_task(coroutine)
+    variables: dict[contextvars.ContextVar[Any], Any] = {}
+    task = loop.create_task(_with_variables(coroutine, variables))
     try:
         return loop.run_until_complete(task)
     except KeyboardInterrupt:  # it came while the cell awaited
         task.cancel()
         return loop.run_until_complete(task)
+    finally:
+        for variable, value in variables.items():
+            variable.set(value)
+
+
+async def _with_variables(coroutine: Any, variables: dict[contextvars.ContextVar[Any], Any]) -> Any:
+    """A task has a copy of the context, while a kernel runs all cells in one. numpy's options of printing and the
+    decimal context are variables of it."""
+    try:
+        return await coroutine
+    finally:
+        variables.update(contextvars.copy_context())
