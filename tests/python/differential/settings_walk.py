@@ -17,21 +17,20 @@ SETTINGS = {
     "another variable": (("'1'", "'2'", "'3'"), "os.environ['WALKED_TOO'] = {}", "os.environ.get('WALKED_TOO')"),
     "decimal": ((5, 6, 7), "decimal.getcontext().prec = {}", "decimal.Decimal(1) / 3"),
     "recursion": ((2001, 2002, 2003), "sys.setrecursionlimit({})", "sys.getrecursionlimit()"),
-    "umask": ((0o022, 0o027, 0o077), "_ = os.umask({})", "next(line for line in open('/proc/self/status') if line.startswith('Umask')).split()[1]"),
+    "umask": ((0o022, 0o027, 0o077), "_ = os.umask({})",
+              "next(line for line in open('/proc/self/status') if line.startswith('Umask')).split()[1]"),
     "sockets": ((1.5, 2.5, 3.5), "socket.setdefaulttimeout({})", "socket.getdefaulttimeout()"),
     "logging": ((11, 12, 13), "logging.getLogger('walked').setLevel({})", "logging.getLogger('walked').level"),
-    "warnings": (("'error'", "'ignore'", "'always'"), "warnings.filterwarnings({}, 'walked')", "next((one[0] for one in warnings.filters if 'walked' in str(one[1])), None)"),
+    "warnings": (("'error'", "'ignore'", "'always'"), "warnings.filterwarnings({}, 'walked')",
+                 "next((one[0] for one in warnings.filters if 'walked' in str(one[1])), None)"),
     "numpy's digits": ((2, 3, 4), "np.set_printoptions(precision={})", "np.array([1 / 3])"),
     "numpy's threshold": ((5, 6, 7), "np.set_printoptions(threshold={})", "np.arange(9)"),
     "numpy's errors": (("'raise'", "'ignore'", "'print'"), "_ = np.seterr(divide={})", "np.geterr()['divide']"),
     "pandas' digits": ((2, 3, 4), "pd.set_option('display.precision', {})", "pd.Series([1 / 3]).to_string()"),
     "pandas' rows": ((11, 12, 13), "pd.set_option('display.max_rows', {})", "pd.get_option('display.max_rows')"),
     "lines of figures": ((1.25, 2.5, 3.75), "mpl.rcParams['lines.linewidth'] = {}", "mpl.rcParams['lines.linewidth']"),
-    "precision of IPython": ((2, 3, 4), "get_ipython().run_line_magic('precision', '{}')",
-                             "get_ipython().display_formatter.formatters['text/plain'](1 / 3)"),
     "folder": (("'~'", "'/'", "'/usr'"), "os.chdir(os.path.expanduser({}))", "os.getcwd().replace(os.path.expanduser('~'), '~')"),
 }
-SETS_TOO = {"precision of IPython": "numpy's digits"}  # one of them sets the other
 SHOW = "\n".join(f"print({name!r}, {show})" for name, (_, _, show) in SETTINGS.items())
 
 
@@ -51,10 +50,9 @@ def steps(seed: int, length: int) -> Iterator[Cell | None]:
         lines = []
         for name in chosen:
             values, change, _ = SETTINGS[name]
-            changed = {name, SETS_TOO.get(name, name)}
-            value = chance.choice([value for value in values if value not in [here.get(one) for one in changed]])
+            value = chance.choice([value for value in values if value != here.get(name)])
             if kind == "notebook":
-                here |= dict.fromkeys(changed, value)
+                here[name] = value
             lines.append(change.format(value))
         yield Cell(("" if kind == "notebook" else THERE) + "\n".join(lines))
         yield Cell(THERE + SHOW)
