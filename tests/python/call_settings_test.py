@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pounce._common.settings.python import passed_on
 
 SET = """
     import decimal, os, sys, warnings
@@ -38,6 +39,19 @@ def test_a_call_has_what_was_changed_before_it(home):
     before, after, here = (run.reports[name] for name in ("before", "after", "here"))
     assert before["flag"] is None and before["precision"] == 8
     assert after == here
+
+
+def test_a_program_that_changed_nothing_sends_nothing(home):
+    for name in [name for name, value in home.environment.items() if passed_on(name, value)]:
+        del home.environment[name]
+
+    run = home.run("""
+    client = pounce.Client()
+    result = client.submit(pow, 2, 3).result()
+    report(result=result, sent=client._submitter._settings().object() is not None)
+    """)
+
+    assert run.reports == {"result": 8, "sent": False}
 
 
 def test_a_call_that_waits_keeps_what_was_set_when_it_was_submitted(home):
@@ -129,17 +143,17 @@ def test_a_setting_that_is_changed_back_is_as_it_was(home):
 def test_a_fast_series_of_calls_is_looked_at_seldom(monkeypatch):
     from pounce._engine import call_settings
 
-    looks, clock = [], [0.0]
+    looked_at, clock = [], [0.0]
     monkeypatch.setattr(call_settings.time, "monotonic", lambda: clock[0])
-    settings = call_settings.CallSettings(lambda *_: object())
 
-    def look():
-        looks.append(clock[0])
+    def look() -> int:
+        looked_at.append(clock[0])
         clock[0] += 0.001
+        return 1
 
-    monkeypatch.setattr(settings, "_look", look)
+    looks = call_settings.Looks(look)
     for _ in range(10_000):
         clock[0] += 0.0001
-        settings.object()
+        looks.number()
 
-    assert 70 < len(looks) < 120, "fifty milliseconds at once, then three parts of a hundred of the time"
+    assert 70 < len(looked_at) < 120, "fifty milliseconds at once, then three parts of a hundred of the time"

@@ -54,13 +54,21 @@ def of_a_life(folder: Path, node: Path, alice, function: str = "abs") -> tuple[T
     return Trace(login), Trace(node), run.reports
 
 
+def environment_of(pid: str) -> str:
+    """Empty: the process has ended."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_text().replace("\0", "\n")
+    except (ProcessLookupError, FileNotFoundError):
+        return ""
+
+
 @pytest.fixture
 def traced_node(quiet_cluster, tmp_path):
     """A file with every execve under the slurmds of a cluster of its own."""
     file = tmp_path / "node.trace"
     pids = subprocess.run(["pgrep", "-f", "slurmd -D -N g[12]"], capture_output=True, text=True, check=True).stdout.split()
     conf = f"SLURM_CONF=/opt/pounce-cluster-{quiet_cluster}/"
-    ours = [pid for pid in pids if conf in Path(f"/proc/{pid}/environ").read_text().replace("\0", "\n")]
+    ours = [pid for pid in pids if conf in environment_of(pid)]
     assert ours
     tracer = subprocess.Popen(["strace", "-f", "-s", "4096", "-e", "trace=execve", "-o", str(file),
                                *[word for pid in ours for word in ("-p", pid)]], stderr=subprocess.PIPE, text=True)

@@ -94,6 +94,7 @@ void JobBuilder::explain(const Error& refusal, const lease::SubmitJob& order, st
                   if (choice || choice.error().code != ErrorCode::kUnsatisfiable) return reply(refusal);
                   Error error = refusal;  // Slurm's text, with our facts about the cluster
                   if (!choice.error().remedy.empty()) error.remedy = choice.error().remedy;
+                  error.fits_apart = choice.error().fits_apart;
                   for (const auto& fact : choice.error().context) error.context.insert(fact);
                   reply(error);
                 });

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from .._common.cell_protocol import SettingsChange
+from .._common.settings.table import SETTINGS
 from .changed_settings import ours
 
 # A look at all settings takes some hundred microseconds, so a fast series of calls is not looked at call by call: looks
@@ -17,37 +18,66 @@ _SHARE = 0.03
 _AT_ONCE_S = 0.05
 
 
-class CallSettings:
-    """Of one session's calls. Any thread."""
+class Looks:
+    """The looks of all sessions of this process. Any thread."""
 
-    def __init__(self, hold: Callable[..., Any]):
-        """`hold`: of the session's core."""
-        self._hold = hold
+    def __init__(self, look: Callable[[], int]):
+        self._look = look
         self._turn = threading.Lock()
-        self._number = 0  # of the last change in the object
-        self._object: Any = None
+        self._number = 0
         self._left_s, self._counted_at = _AT_ONCE_S, time.monotonic()
 
-    def for_disk(self) -> bytes:
-        """The pickled settings for a task with a name, whose call lies in a file: without the environment, which may
-        hold secrets. Empty: nothing was changed."""
-        change = ours.since(0)
-        rows = {name: options for name, options in change.rows.items() if name != "environment"}
-        return pickle.dumps(replace(change, rows=rows), 5) if rows else b""
-
-    def object(self) -> Any:
-        """What a call that is submitted now needs: a Hold, which keeps it. None: nothing was changed."""
+    def number(self) -> int:
+        """Of the last change that was seen."""
         with self._turn:
             began = time.monotonic()
             self._left_s = min(_AT_ONCE_S, self._left_s + _SHARE * (began - self._counted_at))
             self._counted_at = began
             if self._left_s > 0:
-                self._look()
+                self._number = self._look()
                 self._left_s -= time.monotonic() - began
+            return self._number
+
+
+_looks = Looks(ours.look)
+
+
+class CallSettings:
+    """Of one session's calls. Any thread."""
+
+    def __init__(self, hold: Callable[..., Any], start: Mapping[str, Any]):
+        """`hold`: of the session's core. `start`: what its workers start with, by row."""
+        self._hold, self._start = hold, start
+        self._turn = threading.Lock()
+        self._number = 0  # of the last change in the object
+        self._object: Any = None
+        self._rows: set[str] = set()  # those that were ever in it: they may change back
+
+    def object(self) -> Any:
+        """What a call that is submitted now needs: a Hold, which keeps it. None: nothing was changed."""
+        number = _looks.number()
+        with self._turn:
+            if number != self._number:
+                self._take(ours.since(0))
             return self._object
 
-    def _look(self) -> None:
-        number = ours.look()
-        if number != self._number:
-            self._object = self._hold(pickle.dumps(ours.since(0), 5), [], False)
-            self._number = number
+    def _take(self, change: SettingsChange) -> None:
+        self._rows |= {row for row, options in change.rows.items() if not self._is_fresh(row, options)}
+        rows = {row: change.rows[row] for row in self._rows if row in change.rows}
+        self._number = change.number
+        if rows:
+            self._object = self._hold(pickle.dumps((change.kernel, change.number, rows), 5), [], False)
+
+    def _is_fresh(self, row: str, options: dict[str, tuple[int, bytes]]) -> bool:
+        """Whether workers have it so when they start."""
+        if "" not in options:
+            return False
+        value = pickle.loads(options[""][1])
+        return value == self._start[row] if row in self._start else SETTINGS[row].fresh(value)
+
+    def for_disk(self) -> bytes:
+        """The pickled settings for a task with a name, whose call lies in a file: without the environment, which may
+        hold secrets."""
+        change = ours.since(0)
+        rows = {name: options for name, options in change.rows.items() if name != "environment"}
+        return pickle.dumps((change.kernel, change.number, rows), 5)

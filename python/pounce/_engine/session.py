@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from .. import _core, errors
 from .._common import here, report
+from .._common.local_modules import search_path
 from . import daemon, display, environment, seeds
 from .choices import Choice, choice_of
 from .function_cache import Pickled
@@ -91,6 +92,8 @@ class Session:
             relays=relays,
             interpreter_chosen=prefix is not None,
         )
+        # What workers start with, as the rows of the table of settings have it.
+        self.start: dict[str, Any] = {"folder": directory, "search path": [list(part) for part in search_path()]}
         self.core.set_daemon(endpoint)
         self.results: str = pounced["results"]  # the folder of detached tasks
         self.parked: str = pounced["parked"]  # the folder of notebooks' saved variables

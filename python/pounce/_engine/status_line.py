@@ -17,7 +17,7 @@ QUIET_S = 1.0  # a shorter wait is not shown
 
 class StatusLine:
     """The line of one wait. In a notebook it is one output that is updated in place; on a terminal one line that is
-    overwritten; elsewhere there is none. It ends as a summary of the wait."""
+    overwritten; elsewhere only trouble is told, a line for each. It ends as a summary of the wait."""
 
     def __init__(self, waited_s: float = 0.0) -> None:
         self._since = time.monotonic() - waited_s
@@ -42,7 +42,7 @@ class StatusLine:
         words += f" · {hint}" if hint else ""
         if self._out is None:
             self._out = live_output()
-        self._out.show(_core.printable(f"pounce: {words} · {self._seconds()}"))
+        self._out.show(_core.printable(f"pounce: {words} · {self._seconds()}"), words if _is_trouble(lease) else "")
         return _TICK_S
 
     def finish(self) -> None:
@@ -69,12 +69,17 @@ def words_of(lease: _core.LeaseStatus | None) -> str:
     return words + (f" · {device}" if device else "")
 
 
+def _is_trouble(lease: _core.LeaseStatus | None) -> bool:
+    """Whether there is no job, and a reason: Slurm does not answer, or the last job could not start."""
+    return lease is not None and lease.state in ("requested", "submitting") and lease.reason != ""
+
+
 def _device(lease: _core.LeaseStatus) -> str:
     return ", ".join(filter(None, (lease.node, lease.devices)))
 
 
 class _Terminal:
-    def show(self, line: str) -> None:
+    def show(self, line: str, trouble: str = "") -> None:
         _write(f"\r\x1b[2K{line}")
 
     def end(self, line: str) -> None:
@@ -86,19 +91,27 @@ class _File:
         _write(line + "\n")
 
 
-class _Unseen:
-    """Of a program without a terminal: its standard error is for its own lines."""
+class _Log(_File):
+    """Of a program without a terminal, whose standard error is for its own lines."""
 
-    def show(self, line: str) -> None: ...
+    def __init__(self) -> None:
+        self._told = ""
 
-    def end(self, line: str) -> None: ...
+    def show(self, line: str, trouble: str = "") -> None:
+        if trouble and trouble != self._told:
+            self._told = trouble
+            super().end(line)
+
+    def end(self, line: str) -> None:
+        if self._told:
+            super().end(line)
 
 
 class _Notebook:
     def __init__(self) -> None:
         self._handle: Any = None
 
-    def show(self, line: str) -> None:
+    def show(self, line: str, trouble: str = "") -> None:
         from IPython.display import display
 
         # A page needs no newline between outputs. A program that joins the texts of a saved notebook does.
@@ -117,7 +130,7 @@ def _write(text: str) -> None:
     sys.stderr.flush()
 
 
-LiveOutput: TypeAlias = _Terminal | _Unseen | _Notebook
+LiveOutput: TypeAlias = _Terminal | _Log | _Notebook
 
 
 def output() -> _Terminal | _File | _Notebook:
@@ -131,7 +144,7 @@ def live_output() -> LiveOutput:
     """Where a line goes that changes while a person watches it."""
     if has_page():
         return _Notebook()
-    return _Terminal() if _is_terminal() else _Unseen()
+    return _Terminal() if _is_terminal() else _Log()
 
 
 def _is_terminal() -> bool:

@@ -261,7 +261,7 @@ class Submitter:
         if self._call_settings is None:
             from .call_settings import CallSettings
 
-            self._call_settings = CallSettings(self.session.core.hold)
+            self._call_settings = CallSettings(self.session.core.hold, self.session.start)
         return self._call_settings
 
     def _watch(self, task: Task, objects: list[str]) -> None:

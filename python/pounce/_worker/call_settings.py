@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import pickle
 import sys
+import types
 from typing import Any
 
 from .._common.after_import import AfterImport
@@ -20,11 +21,14 @@ _awaited: set[str] = set()  # libraries that get their settings when they are im
 def follow(id: str, job: Any) -> None:
     """Writes what this process has not had of the settings in the object `id`, which came with the job."""
     if id != _followed:
-        take(pickle.loads(job.settings()), id)
+        take(job.settings(), id)
 
 
-def take(change: Any, id: str = "") -> None:
+def take(data: Any, id: str = "") -> None:
+    """`data`: the kernel, the number of its last change, and the changes by row, pickled."""
     global _followed
+    kernel, number, rows = pickle.loads(data)
+    change = types.SimpleNamespace(kernel=kernel, number=number, rows=rows)
     process_state.baseline()  # before anything is written
     process = process_state.present
     _tell(process.follow(change))

@@ -254,11 +254,9 @@ def _follow_settings(id: str, job: Any) -> None:
 
 
 def _take_settings(data: bytes) -> None:
-    import pickle
-
     from . import call_settings
 
-    call_settings.take(pickle.loads(data))
+    call_settings.take(data)
 
 
 def _write_back_files() -> None:

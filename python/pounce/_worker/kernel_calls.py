@@ -13,9 +13,14 @@ def apply(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 def run_call(call: tuple[Any, ...]) -> Any:
     """Runs a detached task that a relay serves: the call as the submitting kernel wrote it."""
-    function, args, kwargs, *streams = call
+    function, args, kwargs, *more = call
+    streams, settings = (*more, None, None)[:2]
+    if settings:
+        from . import call_settings
+
+        call_settings.take(settings)
     if streams:
         from .._common import random_streams
 
-        random_streams.begin(streams[0])
+        random_streams.begin(streams)
     return function(*args, **kwargs)

@@ -175,7 +175,7 @@ std::string why_not(CudaLibraries libraries = {.runtime = {built(POUNCE_FAKE_CUD
   const auto opened = cuda_backend(std::move(libraries));
   if (opened) return "it works";
   EXPECT_EQ(opened.error().code, ErrorCode::kDeviceUnavailable);
-  EXPECT_FALSE(opened.error().remedy.empty());
+  EXPECT_FALSE(opened.error().advice().empty());
   return opened.error().text;
 }
 

@@ -46,7 +46,7 @@ ATTACKS = [
            lambda it: at(it, ("pounced", "supervisor"), "trace", ""), denied),
     Attack("the_environment_of_a_task", TASK, "looks for pounce's and Slurm's words in the environment that tasks have",
            lambda it: {"environ": bytes.fromhex(it.ask("read", path=f"/proc/{it.alices_pids()['interpreter']}/environ")["read"]).decode()},
-           says_nothing_of("SLURM_", "POUNCE_KEY", "MUNGE")),
+           says_nothing_of("SLURM_STEP", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_SUBMIT", "POUNCE_KEY", "MUNGE")),
 ]
 
 

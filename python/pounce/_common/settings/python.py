@@ -21,7 +21,18 @@ def set_folder(os: Any, folder: str) -> None:
         os.chdir(folder)
 
 
+def is_locale_of_start(names: str) -> bool:
+    """Python sets LC_CTYPE alone when it starts."""
+    return all(part.endswith("=C") or part.startswith("LC_CTYPE=") for part in names.split(";"))
+
+
 # ---- warnings ----
+
+# Of a Python that was started without -W.
+FILTERS = [("default", None, "builtins:DeprecationWarning", "__main__", 0),
+           *(("ignore", None, f"builtins:{kind}", None, 0) for kind in (
+               "DeprecationWarning", "PendingDeprecationWarning", "ImportWarning", "ResourceWarning"))]
+
 
 def filters(library: Any) -> list[Any]:
     """With the categories' names: a library that is not imported elsewhere adds its own filters when it is."""

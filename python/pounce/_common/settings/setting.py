@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from .. import bundle
 
 BY_SETUP = "a cell with --setup makes it on each worker"  # what to do about a setting that cannot travel
 
@@ -17,13 +16,14 @@ class Setting(NamedTuple):
     """Read and written with the imported `library`; of Python itself, with the module that has it.
 
     A row with `usual` is a dict of options that follow one by one: `write` takes any part of it. Another row is one
-    value. None: there is nothing to keep.
+    value, of which `fresh` tells whether a fresh process has it. None: there is nothing to keep.
     """
 
     library: str
     read: Callable[[Any], Any]
     write: Callable[[Any, Any], Any]
     usual: Callable[[Any], Mapping[str, Any]] | None = None  # each option as it is in a fresh process
+    fresh: Callable[[Any], bool] = lambda value: False
     left_out: Callable[[Any], Iterable[tuple[str, str]]] = lambda library: ()  # what cannot travel, and what to do
 
     @property
@@ -60,6 +60,8 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 def pickled(value: Any) -> bytes:
     """A function of the notebook uses the reader's variables, as one that is a variable itself does."""
+    from .. import bundle  # a worker's calls do without
+
     file = io.BytesIO()
     bundle.pickler(file).dump(value)
     return file.getvalue()

@@ -10,13 +10,15 @@ import sys
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..._common.cell_protocol import SettingsChange
 from ..._common.notebook_process import place
 from ..._common.settings.setting import packed, pickled, unpacked
 from ..._common.settings.table import GENERATORS, SETTINGS
 from ..launch_variables import is_of_one_worker
+
+if TYPE_CHECKING:  # a call does without
+    from ..._common.cell_protocol import SettingsChange
 
 SEEDS = {name: SETTINGS[name].library for name in GENERATORS}
 _FOLLOWED = "followed"  # the part that says which of the notebook's changes it has: its id, and their last number
