@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-
 BY_SETUP = "a cell with --setup makes it on each worker"  # what to do about a setting that cannot travel
 
 

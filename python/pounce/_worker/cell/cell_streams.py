@@ -68,7 +68,7 @@ class CellStreams:
             return self._leave(request.streams)
         self.back()
         self._sent = request.states
-        for name, generator in GENERATORS.items():
+        for name in GENERATORS:
             state, here = self._sent.get(name), self._kept.get(name)
             if state is None or state == here or (here is not None and name in request.unused):
                 when_here(name, None)
