@@ -212,6 +212,7 @@ def test_what_waits_is_cancelled_at_once_and_what_runs_is_interrupted(home):
         def wait():
             import time
             try:
+                open("begun", "w").close()
                 while True: time.sleep(0.01)
             except KeyboardInterrupt:
                 print("interrupted there", flush=True)
@@ -219,7 +220,7 @@ def test_what_waits_is_cancelled_at_once_and_what_runs_is_interrupted(home):
         client = pounce.Client()
         running = client.submit(wait)
         waiting = client.submit(wait)
-        while not running.running(): time.sleep(0.01)
+        while not os.path.exists("begun"): time.sleep(0.01)
         report(state=[running.running(), waiting.running()])
         report(queued=waiting.cancel())
         report(by_future=running.cancel())

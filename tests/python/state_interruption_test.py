@@ -254,8 +254,7 @@ class Slow:
 begun = []
 slow = Slow()
 """)
-    hidden = {"begun"}
-    saver = Saver(Folder.made(folder), namespace, hidden=hidden)
+    saver = Saver(Folder.made(folder), namespace, hides={"begun"}.__contains__)
 
     assert not saver.save(interrupted=lambda: bool(namespace["begun"])).whole
     for thread in own_threads():

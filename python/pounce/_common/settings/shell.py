@@ -146,6 +146,8 @@ def names_read(library: Any, source: str) -> set[str]:
     """Macros in this code, variables that the person's magics in it read, and those that formatters may read after
     it."""
     shell = library.get_ipython()
+    if shell is None:
+        return set()
     words = set(_WORD.findall(source))
     macros = {word for word in words if type(shell.user_ns.get(word)).__name__ == "Macro"}
     used = [function for name, function in _magics(shell).items() if name.rpartition(" ")[2] in words]

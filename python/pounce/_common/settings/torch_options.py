@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 from typing import Any
 
 _PRINT_OPTIONS = "_tensor_str"  # torch's options of printing are not public
@@ -53,7 +54,7 @@ def _usual_threads(torch: Any) -> int:
 def _cores(processors: set[int]) -> set[str]:
     """Those of one core have the same siblings."""
     try:
-        return {open(_SIBLINGS.format(processor)).read() for processor in processors}
+        return {Path(_SIBLINGS.format(processor)).read_text() for processor in processors}
     except OSError:
         return {str(processor) for processor in processors}
 

@@ -133,7 +133,7 @@ class Waiting:
                 continue
             if setting is not None and setting.waits() and setting.package not in words:
                 continue
-            part = self.parts.pop(name, None)
+            part = self.parts.get(name)
             if part is None:  # an import that one of the others made has written it
                 continue
             try:
@@ -145,6 +145,8 @@ class Waiting:
                     _WRITERS[name](pickle.loads(part))
             except Exception as error:
                 failed[name] = f"{type(error).__name__}: {error}"
+            if self.parts.get(name) is part:  # now, so that what an interrupt cut off is written with the next call
+                del self.parts[name]
         return failed
 
     def _put_options_back(self, name: str, options: dict[str, bytes]) -> dict[str, str]:
