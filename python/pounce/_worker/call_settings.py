@@ -28,7 +28,7 @@ def take(data: Any, id: str = "") -> None:
     """`data`: the kernel, the number of its last change, and the changes by row, pickled."""
     global _followed
     kernel, number, rows = pickle.loads(data)
-    change = types.SimpleNamespace(kernel=kernel, number=number, rows=rows)
+    change: Any = types.SimpleNamespace(kernel=kernel, number=number, rows=rows)
     process_state.baseline()  # before anything is written
     process = process_state.present
     _tell(process.follow(change))

@@ -32,7 +32,7 @@ SETTINGS: dict[str, Setting] = {
     "torch": Setting("torch", torch_options.generators, torch_options.set_generators),
     "torch options": Setting("torch", torch_options.read, torch_options.write, torch_options.usual),
     "matplotlib": Setting("matplotlib", figures.matplotlib_options, figures.set_matplotlib, figures.usual_matplotlib,
-                          figures.matplotlib_left_out),
+                          left_out=figures.matplotlib_left_out),
     "pictures": Setting("matplotlib_inline.config", figures.pictures, figures.set_pictures, figures.usual_pictures),
     "plotly": Setting("plotly.io", figures.plotly_options, figures.set_plotly, lambda _: {"template": "plotly"}),
     "altair": Setting("altair", figures.altair_options, figures.set_altair, lambda _: figures.ALTAIR),
@@ -43,7 +43,7 @@ SETTINGS: dict[str, Setting] = {
     "xarray": Setting("xarray", lambda xarray: dict(xarray.get_options()),
                       lambda xarray, options: xarray.set_options(**options), lambda _: numerics.XARRAY),
     "jax": Setting("jax", numerics.jax_options, numerics.set_jax, lambda _: numerics.JAX),
-    "IPython": Setting("IPython", shell.read, shell.write, lambda _: shell.USUAL, shell.left_out),
+    "IPython": Setting("IPython", shell.read, shell.write, lambda _: shell.USUAL, left_out=shell.left_out),
     "interpreter": Setting("sys", lambda _: None, lambda sys, _: None, left_out=python.flags_left_out),
 }
 
