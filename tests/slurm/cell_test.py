@@ -18,21 +18,27 @@ def test_the_example_trains_on_a_gpu_of_the_cluster_and_gives_it_back(make_user)
     wait_until(lambda: not alice.jobs(alice.endpoint()["instance"]), 60, "the lease is given back")
 
 
+# A cell of the notebook that waits until the worker has saved the one before: one that follows at once may begin first.
+SAVED = """import glob, os, time
+(state,) = get_ipython().magics_manager.registry["PounceMagics"].remote.workers.states.values()
+while not glob.glob(os.path.join(state.folder, "manifest*")): time.sleep(0.05)"""
+
+
 def test_a_cell_whose_job_is_cancelled_says_so_and_the_next_has_what_was_before_it(make_user):
     alice = make_user()
     notebook = Executed(alice, written(
-        alice, "import pounce", "%%pounce --gpu 1\nkept = 1",
+        alice, "import pounce", "%%pounce --gpu 1\nkept = 1", SAVED,
         "%%pounce --gpu 1\nimport time\nprint('at work', flush=True)\ntime.sleep(600)",
-        "%%pounce --gpu 1\nkept", "%pounce release", fails=(2,)))
+        "%%pounce --gpu 1\nkept", "%pounce release", fails=(3,)))
     wait_until(lambda: "\nat work" in notebook.run.output, 120, "the cell runs")
 
     (job,) = alice.jobs(alice.endpoint()["instance"])
     alice.run("scancel", job["id"])
 
     cells = notebook.cells()
-    (error,) = [output for output in cells[2].outputs if output.output_type == "error"]
+    (error,) = [output for output in cells[3].outputs if output.output_type == "error"]
     assert error.ename == "JobCancelled" and f"Slurm job {job['id']} was cancelled" in error.evalue
-    assert "restored kept" in printed(cells[3]) and shown(cells[3], "text/plain")[-1] == "1"
+    assert "restored kept" in printed(cells[4]) and shown(cells[4], "text/plain")[-1] == "1"
 
 
 def test_a_cell_that_outlives_its_leases_time_is_warned_and_its_output_kept(make_user):
