@@ -156,4 +156,4 @@ def test_a_fast_series_of_calls_is_looked_at_seldom(monkeypatch):
         clock[0] += 0.0001
         looks.number()
 
-    assert 70 < len(looked_at) < 120, "fifty milliseconds at once, then three parts of a hundred of the time"
+    assert 35 < len(looked_at) < 70, "twenty milliseconds at once, then three parts of a hundred of the time"

@@ -15,7 +15,7 @@ from .changed_settings import ours
 # A look at all settings takes some hundred microseconds, so a fast series of calls is not looked at call by call: looks
 # may take this share of the time, and this many seconds at once. Calls that a person writes are all looked at.
 _SHARE = 0.03
-_AT_ONCE_S = 0.05
+_AT_ONCE_S = 0.02
 
 
 class Looks:
@@ -26,20 +26,30 @@ class Looks:
         self._turn = threading.Lock()
         self._number = 0
         self._left_s, self._counted_at = _AT_ONCE_S, time.monotonic()
+        self._not_before = 0.0
 
     def number(self) -> int:
         """Of the last change that was seen."""
+        now = time.monotonic()
+        return self._number if now < self._not_before else self._counted(now)
+
+    def _counted(self, began: float) -> int:
         with self._turn:
-            began = time.monotonic()
             self._left_s = min(_AT_ONCE_S, self._left_s + _SHARE * (began - self._counted_at))
-            self._counted_at = began
-            if self._left_s > 0:
-                self._number = self._look()
-                self._left_s -= time.monotonic() - began
+            self._number = self._look()
+            self._counted_at = time.monotonic()
+            self._left_s -= self._counted_at - began
+            if self._left_s <= 0:
+                self._not_before = self._counted_at - self._left_s / _SHARE
             return self._number
 
 
 _looks = Looks(ours.look)
+
+
+def look_ahead() -> None:
+    """The first look takes some milliseconds."""
+    ours.look()
 
 
 class CallSettings:
@@ -55,11 +65,10 @@ class CallSettings:
 
     def object(self) -> Any:
         """What a call that is submitted now needs: a Hold, which keeps it. None: nothing was changed."""
-        number = _looks.number()
-        with self._turn:
-            if number != self._number:
+        if _looks.number() != self._number:
+            with self._turn:
                 self._take(ours.since(0))
-            return self._object
+        return self._object
 
     def _take(self, change: SettingsChange) -> None:
         self._rows |= {row for row, options in change.rows.items() if not self._is_fresh(row, options)}

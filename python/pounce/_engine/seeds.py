@@ -114,9 +114,8 @@ _given = _Given()
 
 
 def look_ahead() -> None:
-    """Finds out on another thread whether Python's generator was seeded: that takes 12 ms, and this one waits for
-    pounced anyway."""
-    threading.Thread(target=_notebook.used, name="pounce-seeds", daemon=True).start()
+    """Finds out whether Python's generator was seeded: that takes 12 ms."""
+    _notebook.used()
 
 
 def of_call(function: Callable[..., Any]) -> Streams | None:

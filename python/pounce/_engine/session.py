@@ -78,7 +78,7 @@ class Session:
         self.prefix = prefix or ""  # of the workers' environment; empty: this process's own
         interpreter = sys.executable if prefix is None else environment.interpreter_of(prefix)
         directory = _directory()
-        seeds.look_ahead()
+        threading.Thread(target=_look_ahead, name="pounce-ahead", daemon=True).start()
         endpoint = daemon.ensure(launcher, config)
         pounced = json.loads(endpoint)
         self.core = _core.Client(
@@ -442,6 +442,14 @@ class Session:
     def __del__(self) -> None:
         if not getattr(self, "closed", True):
             self.close()
+
+
+def _look_ahead() -> None:
+    """What the first call needs of this process. On a thread: the session waits for pounced meanwhile."""
+    from . import call_settings
+
+    call_settings.look_ahead()
+    seeds.look_ahead()
 
 
 def _directory() -> str:

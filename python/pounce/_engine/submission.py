@@ -221,7 +221,7 @@ class Submitter:
             if task.may_end is not None:
                 task.submit_copy = lambda copy: self._submit_copy(copy, call)
         self._watch(task, objects)
-        self._submit(task, call._replace(objects=objects), task.id)
+        self._submit(task, call, objects, task.id)
         if options.wait_policy:
             self.session.planner.add(self.session, task, options.wait_policy)
 
@@ -239,7 +239,7 @@ class Submitter:
         if objects == task.objects or task.asks is None:
             return False
         task.objects = objects
-        self._submit(task, call._replace(objects=objects))
+        self._submit(task, call, objects)
         if task.given_up:
             self.session.cancel(task)
         return True
@@ -248,16 +248,17 @@ class Submitter:
         """Submits the same bytes again: the arguments may have changed since."""
         objects = self._files.in_reach(call.objects)
         self._watch(copy, objects)
-        self._submit(copy, call._replace(objects=objects, retries=0, submitted_ns=time.monotonic_ns()))
+        self._submit(copy, call._replace(retries=0, submitted_ns=time.monotonic_ns()), objects)
 
-    def _submit(self, task: Task, call: _Call, again: str = "") -> None:
+    def _submit(self, task: Task, call: _Call, objects: list[str], again: str = "") -> None:
         assert task.asks is not None
-        objects = [*call.objects, call.settings] if call.settings else call.objects
+        if call.settings:
+            objects = [*objects, call.settings]
         self.session.submit(task, call.function, call.payload, objects, task.asks.resources, call.retries,
                             call.submitted_ns, again, bool(call.settings))
 
     def _settings(self) -> Any:
-        """Imported with the first call: ``import pounce`` is to take no time."""
+        """Imported when there is a session: ``import pounce`` is to take no time."""
         if self._call_settings is None:
             from .call_settings import CallSettings
 
@@ -412,7 +413,8 @@ def _is_large(data: bytes, buffers: list[Any], least: int = INLINE_BYTES) -> boo
 
 def _is_of_cells(function: Any) -> bool:
     """Whether it is one of pounce's that run cells, which get the settings in a way of their own."""
-    return str(getattr(function, "__module__", "")).startswith("pounce._worker.cell.")
+    module = getattr(function, "__module__", None)
+    return type(module) is str and module.startswith("pounce._worker.cell.")
 
 
 def name_of(function: Any) -> str:
