@@ -47,11 +47,6 @@ class Looks:
 _looks = Looks(ours.look)
 
 
-def look_ahead() -> None:
-    """The first look takes some milliseconds."""
-    ours.look()
-
-
 class CallSettings:
     """Of one session's calls. Any thread."""
 

@@ -65,9 +65,11 @@ class ChangedSettings:
         return "\n".join(lines) or "every setting is as in a fresh Python"
 
     def look(self) -> int:
-        """The number of the last change."""
+        """The number of the last change. Only the main thread looks: others have a context of their own, and with it
+        other options of numpy and another decimal context."""
         with self._turn:
-            self._look()
+            if threading.current_thread() is threading.main_thread():
+                self._look()
             return self._number
 
     def _look(self) -> None:

@@ -446,9 +446,8 @@ class Session:
 
 def _look_ahead() -> None:
     """What the first call needs of this process. On a thread: the session waits for pounced meanwhile."""
-    from . import call_settings
+    from . import call_settings  # noqa: F401
 
-    call_settings.look_ahead()
     seeds.look_ahead()
 
 
