@@ -140,6 +140,20 @@ def test_a_setting_that_is_changed_back_is_as_it_was(home):
     assert run.reports["precisions"] == [2, 8]
 
 
+def test_a_call_from_another_thread_takes_nothing_back(home):
+    """numpy's options there are as in a fresh process."""
+    run = home.run(SET + """
+    import threading
+    np.set_printoptions(precision=3)
+    precisions = [client.submit(seen).result()["precision"]]
+    other = threading.Thread(target=lambda: precisions.append(client.submit(seen).result()["precision"]))
+    other.start(), other.join()
+    report(precisions=[*precisions, client.submit(seen).result()["precision"]])
+    """)
+
+    assert run.reports["precisions"] == [3, 3, 3]
+
+
 def test_a_fast_series_of_calls_is_looked_at_seldom(monkeypatch):
     from pounce._engine import call_settings
 
