@@ -160,14 +160,13 @@ def test_a_fast_series_of_calls_is_looked_at_seldom(monkeypatch):
     looked_at, clock = [], [0.0]
     monkeypatch.setattr(call_settings.time, "monotonic", lambda: clock[0])
 
-    def look() -> int:
+    def look() -> None:
         looked_at.append(clock[0])
         clock[0] += 0.001
-        return 1
 
     looks = call_settings.Looks(look)
     for _ in range(10_000):
         clock[0] += 0.0001
-        looks.number()
+        looks.look()
 
     assert 35 < len(looked_at) < 70, "twenty milliseconds at once, then three parts of a hundred of the time"

@@ -180,7 +180,7 @@ def test_a_pounce_that_lies_in_a_folder_of_the_notebooks_is_found_before_that_fo
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", "/of/the/notebook")
     monkeypatch.setattr(_core, "__file__", str(tmp_path / "pounce" / "_core.so"))
-    given = environment.of_workers(None, str(tmp_path / "parked"))
+    given = environment.of_workers(None, str(tmp_path / "parked"), environment.search_path())
 
     assert given["PYTHONPATH"] == f"/of/the/notebook:{tmp_path}"
     assert "PYTHONPATH\t/of/the/notebook" in given["_POUNCE_NOTEBOOK"].split("\n")

@@ -81,11 +81,7 @@ if __name__ == "__main__":
 def test_a_job_of_several_nodes_has_the_workers_of_all_of_them(make_user):
     """Gangs over its nodes, and leases on whichever has room: no other job is made, each is a step."""
     alice = make_user()
-    program = alice.folder / "nodes.sh"
-    (alice.folder / "nodes.py").write_text(NODES)
-    program.write_text(f"#!/bin/sh\npython -u {alice.folder}/nodes.py\n")
-    for path in (program, alice.folder / "nodes.py"):
-        path.chmod(0o644)
+    program = alice.batch_program(NODES)
     submits = f"cd && sbatch --wait --parsable -N2 --gres=gpu:2 --cpus-per-task=2 --time=5 --output=nodes.out {program}; cat nodes.out"
     run = alice.start(["sh", "-c", submits])
 

@@ -215,6 +215,15 @@ class User:
         script.chmod(0o644)
         return self.start(["python", "-u", str(script)], **extra)
 
+    def batch_program(self, source: str) -> Path:
+        """A script for sbatch that runs this Python."""
+        program, inside = self.folder / "program.sh", self.folder / "inside.py"
+        inside.write_text(source)
+        program.write_text(f"#!/bin/sh\npython -u {inside}\n")
+        for path in (program, inside):
+            path.chmod(0o644)
+        return program
+
     def run(self, *words: str, check: bool = True, **extra) -> str:
         env = dict(os.environ)
         if self.node.cluster_id:

@@ -72,11 +72,7 @@ with pounce.Client(class_="cheetah", cpus=1, time="10min") as client:
 def in_an_array(make_user):
     """A program that is a task of a job array of two nodes."""
     alice = make_user()
-    program = alice.folder / "array.sh"
-    (alice.folder / "inside.py").write_text(INSIDE)
-    program.write_text(f"#!/bin/sh\npython -u {alice.folder}/inside.py\n")
-    for path in (program, alice.folder / "inside.py"):
-        path.chmod(0o644)
+    program = alice.batch_program(INSIDE)
     out = f"{alice.folder.name}.out"
     submits = f"cd && sbatch --wait --parsable --array=7 -N2 --cpus-per-task=2 --time=5 --output={out} {program}; cat {out}"
     return alice.start(["sh", "-c", submits])

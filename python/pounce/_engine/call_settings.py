@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from .._common.cell_protocol import SettingsChange
@@ -21,27 +21,26 @@ _AT_ONCE_S = 0.02
 class Looks:
     """The looks of all sessions of this process. Any thread."""
 
-    def __init__(self, look: Callable[[], int]):
+    def __init__(self, look: Callable[[], None]):
         self._look = look
         self._turn = threading.Lock()
-        self._number = 0
         self._left_s, self._counted_at = _AT_ONCE_S, time.monotonic()
         self._not_before = 0.0
 
-    def number(self) -> int:
-        """Of the last change that was seen."""
+    def look(self) -> None:
+        """Looks if there is time for it."""
         now = time.monotonic()
-        return self._number if now < self._not_before else self._counted(now)
+        if now >= self._not_before:
+            self._counted(now)
 
-    def _counted(self, began: float) -> int:
+    def _counted(self, began: float) -> None:
         with self._turn:
             self._left_s = min(_AT_ONCE_S, self._left_s + _SHARE * (began - self._counted_at))
-            self._number = self._look()
+            self._look()
             self._counted_at = time.monotonic()
             self._left_s -= self._counted_at - began
             if self._left_s <= 0:
                 self._not_before = self._counted_at - self._left_s / _SHARE
-            return self._number
 
 
 _looks = Looks(ours.look)
@@ -60,17 +59,25 @@ class CallSettings:
 
     def object(self) -> Any:
         """What a call that is submitted now needs: a Hold, which keeps it. None: nothing was changed."""
-        if _looks.number() != self._number:
+        _looks.look()
+        if ours.number != self._number:
             with self._turn:
-                self._take(ours.since(0))
+                change = ours.seen_since(0)
+                if data := self._data(change):
+                    self._object = self._hold(data, [], False)
+                self._number = change.number
         return self._object
 
-    def _take(self, change: SettingsChange) -> None:
+    def for_disk(self) -> bytes:
+        """The pickled settings for a task with a name, whose call lies in a file: without the environment, which may
+        hold secrets. Empty: nothing was changed."""
+        with self._turn:
+            return self._data(ours.since(0), {"environment"})
+
+    def _data(self, change: SettingsChange, but: Collection[str] = ()) -> bytes:
         self._rows |= {row for row, options in change.rows.items() if not self._is_fresh(row, options)}
-        rows = {row: change.rows[row] for row in self._rows if row in change.rows}
-        self._number = change.number
-        if rows:
-            self._object = self._hold(pickle.dumps((change.kernel, change.number, rows), 5), [], False)
+        rows = {row: change.rows[row] for row in self._rows if row in change.rows and row not in but}
+        return pickle.dumps((change.kernel, change.number, rows), 5) if rows else b""
 
     def _is_fresh(self, row: str, options: dict[str, tuple[int, bytes]]) -> bool:
         """Whether workers have it so when they start."""
@@ -78,10 +85,3 @@ class CallSettings:
             return False
         value = pickle.loads(options[""][1])
         return value == self._start[row] if row in self._start else SETTINGS[row].fresh(value)
-
-    def for_disk(self) -> bytes:
-        """The pickled settings for a task with a name, whose call lies in a file: without the environment, which may
-        hold secrets."""
-        change = ours.since(0)
-        rows = {name: options for name, options in change.rows.items() if name != "environment"}
-        return pickle.dumps((change.kernel, change.number, rows), 5)

@@ -32,24 +32,25 @@ class ChangedSettings:
 
     def __init__(self, tell: Callable[[str], None] = lambda line: output().end(f"pounce: {line}")) -> None:
         self.tell = tell
-        self._turn = threading.RLock()
+        self._turn = threading.Lock()
         self._kernel = os.urandom(8).hex()
-        self._number = 0
+        self.number = 0  # of the last change
         self._seen: dict[str, dict[str, Any]] = {}  # by row and option
         self._changes: dict[str, dict[str, tuple[int, bytes]]] = {}
         self._problems: dict[str, str] = {}  # of what cannot follow, by its name
         self._path: tuple[list[str], list[list[str]]] = [], []  # sys.path, and what the person added to it
 
     def since(self, number: int) -> SettingsChange:
-        """The changes after that one."""
-        with self._turn:
-            self.look()
-            return self._since(number)
+        """The changes after that one, up to now."""
+        self.look()
+        return self.seen_since(number)
 
-    def _since(self, number: int) -> SettingsChange:
-        rows = {row: {option: one for option, one in options.items() if one[0] > number}
-                for row, options in self._changes.items()}
-        return SettingsChange(self._kernel, number, self._number, {row: new for row, new in rows.items() if new})
+    def seen_since(self, number: int) -> SettingsChange:
+        """Those up to the last look."""
+        with self._turn:
+            rows = {row: {option: one for option, one in options.items() if one[0] > number}
+                    for row, options in self._changes.items()}
+            return SettingsChange(self._kernel, number, self.number, {row: new for row, new in rows.items() if new})
 
     def names_read(self, source: str) -> set[str]:
         """Variables that magics and formatters of the notebook may read, when this code runs."""
@@ -64,21 +65,20 @@ class ChangedSettings:
         lines += [f"{name} does not follow: {why}" for name, why in sorted(self._problems.items())]
         return "\n".join(lines) or "every setting is as in a fresh Python"
 
-    def look(self) -> int:
-        """The number of the last change. Only the main thread looks: others have a context of their own, and with it
-        other options of numpy and another decimal context."""
-        with self._turn:
-            if threading.current_thread() is threading.main_thread():
+    def look(self) -> None:
+        """Only in the main thread: others have a context of their own, and with it other options of numpy and another
+        decimal context."""
+        if threading.current_thread() is threading.main_thread():
+            with self._turn:
                 self._look()
-            return self._number
 
     def _look(self) -> None:
-        following = self._number + 1
+        following = self.number + 1
         for row, now, before in self._rows():
             new = differing(now, before)
             for option, value in new.items():
                 if self._note(row, option, value, following):
-                    self._number = following
+                    self.number = following
             if row not in self._seen:
                 self._seen[row] = {**before, **_copied(now)}
             elif new:

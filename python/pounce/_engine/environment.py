@@ -12,7 +12,7 @@ import warnings
 
 from .. import _core, errors
 from .._common import here
-from .._common.local_modules import search_path, standard_modules
+from .._common.local_modules import SearchPath, search_path, standard_modules
 from .._common.notebook_process import NotebookProcess
 from .._common.settings.python import start_variables
 from .._worker.state.hash_seed import VARIABLE, hash_seed
@@ -21,12 +21,11 @@ _OF_THE_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
 _HOOKS_TAKE_S = 10
 
 
-def of_workers(prefix: str | None, parked: str) -> dict[str, str]:
-    """The variables that workers start with. `parked`: the folder of the user's saved states."""
+def of_workers(prefix: str | None, parked: str, path: SearchPath) -> dict[str, str]:
+    """The variables that workers start with, with `path`. `parked`: the folder of the user's saved states."""
     shown = _travelling(prefix, {})
     begins = start_variables() | {VARIABLE: hash_seed(parked)}
     shown |= {name: os.environ[name] for name in begins if name in os.environ}
-    path = search_path()
     known = list(filter(None, shown.get("PYTHONPATH", "").split(os.pathsep)))
     ours = os.path.dirname(os.path.dirname(here.absolute(_core.__file__)))
     # No installation has it, and the interpreter looks for pounce first.

@@ -19,9 +19,8 @@ from .. import _core
 from .._common.cell_protocol import CellRandom
 from .._common.generators import GENERATORS
 from .._common.random_streams import Streams, derived, when_here
+from .._worker.kernel_calls import is_of
 from .status_line import output
-
-_ERRANDS = "pounce._worker."  # pounce's functions: they draw nothing, or take streams as arguments
 
 
 class _Notebook:
@@ -123,7 +122,7 @@ def of_call(function: Callable[..., Any]) -> Streams | None:
     streams: Streams | None = _given.streams
     if streams is not _NONE:
         return streams
-    if not _notebook.used() or str(getattr(function, "__module__", "")).startswith(_ERRANDS):
+    if not _notebook.used() or is_of(function):
         return None
     return _notebook.drawn()
 

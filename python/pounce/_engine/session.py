@@ -77,7 +77,7 @@ class Session:
         self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
         self.prefix = prefix or ""  # of the workers' environment; empty: this process's own
         interpreter = sys.executable if prefix is None else environment.interpreter_of(prefix)
-        directory = _directory()
+        directory, path = _directory(), search_path()
         threading.Thread(target=_look_ahead, name="pounce-ahead", daemon=True).start()
         endpoint = daemon.ensure(launcher, config)
         pounced = json.loads(endpoint)
@@ -85,7 +85,7 @@ class Session:
             host=socket.gethostname(),
             directory=directory,
             interpreter=[interpreter],
-            environment=environment.of_workers(prefix, pounced["parked"]),
+            environment=environment.of_workers(prefix, pounced["parked"], path),
             pounce=_core.__version__,
             python=".".join(platform.python_version_tuple()[:2]),
             cloudpickle=cloudpickle.__version__,
@@ -93,7 +93,7 @@ class Session:
             interpreter_chosen=prefix is not None,
         )
         # What workers start with, as the rows of the table of settings have it.
-        self.start: dict[str, Any] = {"folder": directory, "search path": [list(part) for part in search_path()]}
+        self.start: dict[str, Any] = {"folder": directory, "search path": [list(part) for part in path]}
         self.core.set_daemon(endpoint)
         self.results: str = pounced["results"]  # the folder of detached tasks
         self.parked: str = pounced["parked"]  # the folder of notebooks' saved variables

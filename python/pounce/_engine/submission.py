@@ -17,7 +17,7 @@ from .._common.file_regions import have_to_travel_as_files
 from .._common.local_modules import Modules
 from .._common.random_streams import Streams
 from .._common.ref import Awaited, Ref
-from .._worker.kernel_calls import apply
+from .._worker.kernel_calls import CELLS, apply, is_of
 from ..errors import BadRequest
 from . import detached
 from .dependencies import Dependencies, arguments_by_path, place_of, with_note
@@ -122,7 +122,8 @@ class Submitter:
             payload, objects = self._arguments(args, kwargs, task.name, holds, streams)
         else:
             payload, objects = _NO_ARGUMENTS, []
-        settings = None if _is_of_cells(function) else self._settings().object()
+        # Cells get them in a way of their own.
+        settings = None if is_of(function, CELLS) else self._settings().object()
         call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs, settings],
                      settings.id if settings is not None else "")
         if objects and any(type(each) is Awaited for each in objects):
@@ -409,12 +410,6 @@ def _is_large(data: bytes, buffers: list[Any], least: int = INLINE_BYTES) -> boo
         return len(data) > least
     nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
     return nbytes > least or len(buffers) > _INLINE_BUFFERS or have_to_travel_as_files(buffers)
-
-
-def _is_of_cells(function: Any) -> bool:
-    """Whether it is one of pounce's that run cells, which get the settings in a way of their own."""
-    module = getattr(function, "__module__", None)
-    return type(module) is str and module.startswith("pounce._worker.cell.")
 
 
 def name_of(function: Any) -> str:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import pickle
 import sys
 import types
 from typing import Any
 
-from .._common.after_import import AfterImport
 from .._common.settings.table import GENERATORS, SETTINGS
 from .state import process_state
 
 # Calls have random streams of their own, and no shell.
 _NOT_FOR_CALLS = frozenset((*GENERATORS, *(name for name, row in SETTINGS.items() if row.package == "IPython")))
 _followed = ""  # the object that the last call came with
-_awaited: set[str] = set()  # libraries that get their settings when they are imported
 
 
 def follow(id: str, job: Any) -> None:
@@ -34,14 +31,7 @@ def take(data: Any, id: str = "") -> None:
     _tell(process.follow(change))
     _followed = id
     _tell(process.put_back(but=_NOT_FOR_CALLS))
-    for library in process.libraries() - _awaited:
-        _awaited.add(library)
-        AfterImport(library, functools.partial(_imported, library))
-
-
-def _imported(library: str) -> None:
-    _awaited.discard(library)
-    _tell(process_state.present.put_back(of=library, but=_NOT_FOR_CALLS))
+    process_state.put_back_on_import(_tell, _NOT_FOR_CALLS)
 
 
 def _tell(failed: dict[str, str]) -> None:

@@ -81,8 +81,6 @@ class Runner:
                 return self._command(job)
             if parts.kept_in:
                 function, args, kwargs, *streams = _kept_call(job)
-                if len(streams) > 1 and (settings := streams.pop()):
-                    _take_settings(settings)
             else:
                 function = self._function(job, parts.function)
                 stage = "its arguments were unpickled"
@@ -153,10 +151,10 @@ def _resolver(job: Any) -> Callable[[int], Any]:
 
 def _kept_call(job: Any) -> tuple[Any, ...]:
     from .._common import result_store
+    from . import kernel_calls
 
     _, (data, *buffers) = result_store.read(os.path.join(job.kept_in, f"{job.task}.call"))
-    call: tuple[Any, ...] = loads(data, buffers)
-    return call
+    return kernel_calls.kept_call(loads(data, buffers))
 
 
 def _begin_streams(function: Callable[..., Any], streams: dict[str, bytes] | None = None) -> None:
@@ -251,12 +249,6 @@ def _follow_settings(id: str, job: Any) -> None:
     from . import call_settings
 
     call_settings.follow(id, job)
-
-
-def _take_settings(data: bytes) -> None:
-    from . import call_settings
-
-    call_settings.take(data)
 
 
 def _write_back_files() -> None:

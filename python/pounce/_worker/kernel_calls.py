@@ -5,22 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+CELLS = "pounce._worker.cell."  # the package of functions that are a cell, or run between two
+
+
+def is_of(function: Any, package: str = "pounce._worker.") -> bool:
+    """Whether it is a function of pounce's that the kernel calls for its own purposes, of this package."""
+    return str(getattr(function, "__module__", "")).startswith(package)
+
 
 def apply(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Calls a function that came as an argument: functions with much data in them are sent that way."""
     return function(*args, **kwargs)
 
 
-def run_call(call: tuple[Any, ...]) -> Any:
-    """Runs a detached task that a relay serves: the call as the submitting kernel wrote it."""
+def kept_call(call: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A detached task's function, its arguments, and its random streams if it has some. Its settings are written."""
     function, args, kwargs, *more = call
     streams, settings = (*more, None, None)[:2]
     if settings:
         from . import call_settings
 
         call_settings.take(settings)
+    return function, args, kwargs, *((streams,) if streams else ())
+
+
+def run_call(call: tuple[Any, ...]) -> Any:
+    """Runs a detached task that a relay serves: the call as the submitting kernel wrote it."""
+    function, args, kwargs, *streams = kept_call(call)
     if streams:
         from .._common import random_streams
 
-        random_streams.begin(streams)
+        random_streams.begin(*streams)
     return function(*args, **kwargs)

@@ -10,9 +10,8 @@ from typing import Any
 from ..._common.cell_protocol import CellRandom
 from ..._common.generators import GENERATORS, TorchsGenerator
 from ..._common.random_streams import Streams, begin, when_here
+from ..kernel_calls import CELLS, is_of
 from .state_notes import tell
-
-_ERRANDS = "pounce._worker.cell."  # the prefix of functions that are a cell, or run between two
 
 
 class CellStreams:
@@ -34,7 +33,7 @@ class CellStreams:
 
     def before_call(self, function: Callable[..., Any], streams: Streams) -> None:
         """Keeps a task that is no cell from drawing the cells' next numbers; without streams it gets random seeds."""
-        if streams or not str(getattr(function, "__module__", "")).startswith(_ERRANDS):
+        if streams or not is_of(function, CELLS):
             self._leave(streams)
 
     def _leave(self, streams: Streams) -> None:

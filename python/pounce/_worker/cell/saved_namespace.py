@@ -3,7 +3,6 @@ its changes are saved afterwards. The namespace belongs to one notebook at a tim
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sys
@@ -11,7 +10,6 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from ..._common.after_import import AfterImport
 from ..._common.cell_protocol import NamespaceReport, NamespaceRequest, SettingsChange
 from ..._common.names_shown import is_persons
 from ..._common.settings import shell
@@ -47,7 +45,6 @@ class SavedNamespace:
 
     def __init__(self, names: dict[str, Any], hidden: Collection[str], holder: str, last: LastValues):
         self._names, self._hidden, self._holder, self._last = names, hidden, holder, last
-        self._hooked: set[str] = set()  # libraries whose import is waited for, since settings of them wait
         self._before = set(names)  # they belong to no notebook, and stay when one leaves
         self._baseline = process_state.baseline()
         self.unshared = UnsharedState()
@@ -91,8 +88,7 @@ class SavedNamespace:
     def follow(self, change: SettingsChange) -> int:
         """Applies the settings that the notebook has changed since the namespace last had them. Returns the number of
         the last one."""
-        for part, why in process_state.present.follow(change).items():
-            self._notes.setting_failed(part, why)
+        self._notes.settings_failed(process_state.present.follow(change))
         self._put_back()
         return process_state.present.followed[1]
 
@@ -195,17 +191,8 @@ class SavedNamespace:
         failed = process_state.present.put_back(words)
         there = waited - set(process_state.present.parts) - set(failed)
         streams.restored([name for part, name in process_state.SEEDS.items() if part in there])
-        for part, why in failed.items():
-            self._notes.setting_failed(part, why)
-        for library in process_state.present.libraries() - self._hooked:
-            self._hooked.add(library)
-            AfterImport(library, functools.partial(self._imported, library))
-
-    def _imported(self, library: str) -> None:
-        """A cell has just imported it: the cell's next line finds its settings."""
-        self._hooked.discard(library)
-        for part, why in process_state.present.put_back(of=library).items():
-            self._notes.setting_failed(part, why)
+        self._notes.settings_failed(failed)
+        process_state.put_back_on_import(self._notes.settings_failed)
 
     def after(self, cell: int, turn: int) -> None:
         """The code given to before() has run, to its end or not."""

@@ -45,11 +45,12 @@ class StateNotes:
                 tell(f"{name} cannot be saved, and goes when this worker does: {why}")
         self.unparkable, self.problem = dict(unparkable), ""
 
-    def setting_failed(self, name: str, why: str) -> None:
-        """A setting of the notebook, or of the worker before, that this worker cannot take."""
-        if (name, why) not in self._failed:
-            tell(f"the setting {name} could not be made here: {why}")
-        self._failed.add((name, why))
+    def settings_failed(self, reasons: dict[str, str]) -> None:
+        """Settings of the notebook, or of the worker before, that this worker cannot take."""
+        for name, why in reasons.items():
+            if (name, why) not in self._failed:
+                tell(f"the setting {name} could not be made here: {why}")
+            self._failed.add((name, why))
 
     def settings_left_out(self, reasons: dict[str, str]) -> None:
         """The next worker will not have these settings."""

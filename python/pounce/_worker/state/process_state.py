@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..._common.after_import import AfterImport
 from ..._common.notebook_process import place
 from ..._common.settings.setting import packed, pickled, unpacked
 from ..._common.settings.table import GENERATORS, SETTINGS
@@ -170,6 +171,20 @@ class Waiting:
 
 
 present = Waiting()  # this process's: of the namespace that is here, or of calls
+_awaited: set[str] = set()
+
+
+def put_back_on_import(tell: Callable[[dict[str, str]], None], but: Collection[str] = ()) -> None:
+    """What waits for a library is written as soon as that is imported: the next line finds its settings. `tell` is
+    given the reasons, as put_back() returns them."""
+    for library in present.libraries() - _awaited:
+        _awaited.add(library)
+        AfterImport(library, functools.partial(_imported, library, tell, but))
+
+
+def _imported(library: str, tell: Callable[[dict[str, str]], None], but: Collection[str]) -> None:
+    _awaited.discard(library)
+    tell(present.put_back(of=library, but=but))
 
 
 def begin(data: bytes = b"") -> None:
