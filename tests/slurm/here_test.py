@@ -80,10 +80,7 @@ if __name__ == "__main__":
 
 def test_a_job_of_several_nodes_has_the_workers_of_all_of_them(make_user):
     """Gangs over its nodes, and leases on whichever has room: no other job is made, each is a step."""
-    alice = make_user()
-    program = alice.batch_program(NODES)
-    submits = f"cd && sbatch --wait --parsable -N2 --gres=gpu:2 --cpus-per-task=2 --time=5 --output=nodes.out {program}; cat nodes.out"
-    run = alice.start(["sh", "-c", submits])
+    run = make_user().batch(NODES, "-N2 --gres=gpu:2 --cpus-per-task=2 --time=5")
 
     first, second = run.reported("ranks", 150)
 

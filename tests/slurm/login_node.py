@@ -215,14 +215,14 @@ class User:
         script.chmod(0o644)
         return self.start(["python", "-u", str(script)], **extra)
 
-    def batch_program(self, source: str) -> Path:
-        """A script for sbatch that runs this Python."""
-        program, inside = self.folder / "program.sh", self.folder / "inside.py"
+    def batch(self, source: str, options: str) -> Running:
+        """Starts sbatch with a program that runs this Python. What that prints comes when its job has ended."""
+        program, inside, out = self.folder / "program.sh", self.folder / "inside.py", f"{self.folder.name}.out"
         inside.write_text(source)
         program.write_text(f"#!/bin/sh\npython -u {inside}\n")
         for path in (program, inside):
             path.chmod(0o644)
-        return program
+        return self.start(["sh", "-c", f"cd && sbatch --wait --parsable {options} --output={out} {program}; cat {out}"])
 
     def run(self, *words: str, check: bool = True, **extra) -> str:
         env = dict(os.environ)

@@ -71,11 +71,7 @@ with pounce.Client(class_="cheetah", cpus=1, time="10min") as client:
 @pytest.fixture
 def in_an_array(make_user):
     """A program that is a task of a job array of two nodes."""
-    alice = make_user()
-    program = alice.batch_program(INSIDE)
-    out = f"{alice.folder.name}.out"
-    submits = f"cd && sbatch --wait --parsable --array=7 -N2 --cpus-per-task=2 --time=5 --output={out} {program}; cat {out}"
-    return alice.start(["sh", "-c", submits])
+    return make_user().batch(INSIDE, "--array=7 -N2 --cpus-per-task=2 --time=5")
 
 
 def test_inside_a_job_a_task_sees_that_job_and_its_place_in_an_array(in_an_array):

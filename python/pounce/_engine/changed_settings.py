@@ -11,7 +11,6 @@ from typing import Any
 
 from .._common.cell_protocol import SettingsChange
 from .._common.local_modules import search_path
-from .._common.settings import shell
 from .._common.settings.python import environment_at_start, passed_on
 from .._common.settings.setting import BY_SETUP, differing, pickled
 from .._common.settings.table import GENERATORS, SETTINGS, left_out
@@ -51,11 +50,6 @@ class ChangedSettings:
             rows = {row: {option: one for option, one in options.items() if one[0] > number}
                     for row, options in self._changes.items()}
             return SettingsChange(self._kernel, number, self.number, {row: new for row, new in rows.items() if new})
-
-    def names_read(self, source: str) -> set[str]:
-        """Variables that magics and formatters of the notebook may read, when this code runs."""
-        library = sys.modules.get("IPython")
-        return shell.names_read(library, source) if library is not None else set()
 
     def table(self) -> str:
         """What follows and what does not, as ``%pounce settings`` shows it."""

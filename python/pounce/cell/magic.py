@@ -11,6 +11,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from .. import errors
 from .._common.names_shown import LAST
 from .._common.quiet_compile import quiet_compile
+from .._common.settings.shell import names_read
 from . import gang_cells, holding
 from .completion import Completion
 from .held_cells import HELD, HeldCells
@@ -78,7 +79,7 @@ class PounceMagics(Magics):
     def _run(self, cell_line: CellLine, tree: ast.Module, cell: str) -> Any:
         remote = self.remote
         remote.require(cell_line.sends or ())
-        read = reads(tree) | remote.settings.names_read(cell)
+        read = reads(tree) | names_read(cell)
         wanted = [name for name in read if remote.is_ours(name) or name in LAST]
         if cell_line.sends is not None:
             wanted = [*cell_line.sends, *(name for name in wanted if is_import(remote.shell.user_ns.get(name)))]

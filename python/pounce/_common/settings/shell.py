@@ -142,10 +142,11 @@ def left_out(library: Any) -> Iterator[tuple[str, str]]:
             yield f"the syntax transformer {type(transformer).__name__}", BY_SETUP
 
 
-def names_read(library: Any, source: str) -> set[str]:
+def names_read(source: str) -> set[str]:
     """Macros in this code, variables that the person's magics in it read, and those that formatters may read after
     it."""
-    shell = library.get_ipython()
+    library = sys.modules.get("IPython")
+    shell = library.get_ipython() if library is not None else None
     if shell is None:
         return set()
     words = set(_WORD.findall(source))

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ..._common.cell_protocol import NamespaceReport, NamespaceRequest, SettingsChange
 from ..._common.names_shown import is_persons
-from ..._common.settings import shell
+from ..._common.settings.shell import names_read
 from ..._common.settings.table import left_out
 from .. import interpreter
 from ..state import process_state
@@ -180,8 +179,8 @@ class SavedNamespace:
             return
         read = self._read = source_reads(source)
         self._put_back(_WORD.findall(source))
-        used = shell.names_read(sys.modules["IPython"], source) if "IPython" in sys.modules else set()
-        names = restorer.names() if read is None else reached(read | set(arrived) | used, self._names)
+        names = restorer.names() if read is None else reached(
+            read | set(arrived) | names_read(source), self._names)
         names = {*names, *self._last.needed(read, last, self.waiting(even_if_here=True))}
         self._notes.restored(self._loaded(restorer, names), time.monotonic() - self._begun)
         self._put_back()  # for libraries that came with these names
