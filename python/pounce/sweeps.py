@@ -214,6 +214,8 @@ class Sweep:
         member.state, member.error, member.reports = "waiting", None, []
         member.attempts += 1
         future = self._under_way[member.number] = self._call(member)
+        if self._cancelled:  # meanwhile, by another thread, which did not see this member
+            self._cancel_task(future)
         engine_of(future)[1].heard = lambda: self._tell(member.number)
         future.add_done_callback(lambda _: self._tell(member.number))
         if future.reports:  # before we listened

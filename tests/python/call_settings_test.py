@@ -154,15 +154,17 @@ def test_a_call_from_another_thread_takes_nothing_back(home):
     assert run.reports["precisions"] == [3, 3, 3]
 
 
-def test_a_fast_series_of_calls_is_looked_at_seldom(monkeypatch):
+def test_a_fast_series_of_calls_is_looked_at_seldom_as_a_whole(monkeypatch):
     from pounce._engine import call_settings
 
     looked_at, clock = [], [0.0]
     monkeypatch.setattr(call_settings.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(call_settings.time, "thread_time", lambda: clock[0])
 
-    def look() -> None:
-        looked_at.append(clock[0])
-        clock[0] += 0.001
+    def look(only_quick: bool) -> None:
+        if not only_quick:
+            looked_at.append(clock[0])
+            clock[0] += 0.001
 
     looks = call_settings.Looks(look)
     for _ in range(10_000):
@@ -170,3 +172,44 @@ def test_a_fast_series_of_calls_is_looked_at_seldom(monkeypatch):
         looks.look()
 
     assert 35 < len(looked_at) < 70, "twenty milliseconds at once, then three parts of a hundred of the time"
+
+
+def test_a_look_that_waits_for_the_processor_keeps_the_next_calls_from_none(monkeypatch):
+    """A busy machine took all the time there was with its first look, and the next change was not seen."""
+    from pounce._engine import call_settings
+
+    looked, clock = [], [0.0]
+    monkeypatch.setattr(call_settings.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(call_settings.time, "thread_time", lambda: 0.0)
+
+    def look(only_quick: bool) -> None:
+        looked.append(only_quick)
+        clock[0] += 1
+
+    looks = call_settings.Looks(look)
+    looks.look()
+    looks.look()
+
+    assert looked == [False, False]
+
+
+def test_what_changes_results_is_looked_at_in_the_fastest_series_too(home):
+    run = home.run(SET + """
+    import math
+    from pounce._engine import call_settings
+    call_settings._looks._not_before = math.inf  # no time is left for whole looks
+
+    def here():
+        return os.environ.get("STEP"), np.get_printoptions()["precision"], decimal.getcontext().prec
+
+    futures, expected = [], []
+    for step in range(20):
+        os.environ["STEP"] = str(step)
+        np.set_printoptions(precision=step)
+        decimal.getcontext().prec = step + 1
+        expected.append(here())
+        futures.append(client.submit(here))
+    report(there=[future.result() for future in futures], here=expected)
+    """)
+
+    assert run.reports["there"] == run.reports["here"]

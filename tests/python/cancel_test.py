@@ -20,6 +20,8 @@ STOPS_BY_ITSELF = {
     "it sleeps": "import time; time.sleep(1000)",
     "it computes": "sum(1 for _ in iter(int, 1))",
     "it waits for a child": "import subprocess; subprocess.run(['sleep', '1000'])",
+    # Python 3.11 raises a RuntimeError then.
+    "it makes a class": "import time; type('C', (), {'x': type('X', (), {'__set_name__': lambda *_: time.sleep(1000)})()})",
     # As when the signal comes just before the call: Python has noted it, and the call goes on.
     "its call goes on after the signal": "import signal; signal.siginterrupt(signal.SIGINT, False); os.read(os.pipe()[0], 1)",
 }

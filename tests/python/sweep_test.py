@@ -388,6 +388,28 @@ def test_stopping_the_wait_cancels_the_sweep(home):
     assert program.ended().reports["states"] == ["cancelled"] * 3 and program.reports["type"] == "KeyboardInterrupt"
 
 
+def test_a_member_that_is_submitted_while_another_thread_cancels_is_cancelled_too(home):
+    run = home.run("""
+        import threading
+        made = threading.Event()
+        def grid():
+            yield {"n": 0}
+            made.wait()
+            sweep.cancel()
+            yield {"n": 1}
+        def train(n):
+            import time
+            time.sleep(1000)
+        with pounce.Client() as client:
+            sweep = client.sweep(train, grid())
+            made.set()
+            sweep.wait(60)
+            report(states=[each.state for each in sweep.results])
+    """)
+
+    assert run.reports["states"] == ["cancelled"] * 2
+
+
 def without_daemon() -> View:
     return View(SimpleNamespace(session=None), Options())
 

@@ -12,8 +12,9 @@ from .._common.cell_protocol import SettingsChange
 from .._common.settings.table import SETTINGS
 from .changed_settings import ours
 
-# A look at all settings takes some hundred microseconds, so a fast series of calls is not looked at call by call: looks
-# may take this share of the time, and this many seconds at once. Calls that a person writes are all looked at.
+# A look at all settings takes some hundred microseconds of the processor, so in a fast series of calls most of them are
+# looked at in part: whole looks may take this share of the time, and this many seconds at once. Calls that a person
+# writes are all looked at.
 _SHARE = 0.03
 _AT_ONCE_S = 0.02
 
@@ -21,26 +22,31 @@ _AT_ONCE_S = 0.02
 class Looks:
     """The looks of all sessions of this process. Any thread."""
 
-    def __init__(self, look: Callable[[], None]):
+    def __init__(self, look: Callable[[bool], None]):
+        """`look`: at all settings; where its argument is true, only at those that are read in some microseconds."""
         self._look = look
         self._turn = threading.Lock()
         self._left_s, self._counted_at = _AT_ONCE_S, time.monotonic()
         self._not_before = 0.0
 
     def look(self) -> None:
-        """Looks if there is time for it."""
+        """Looks at all if there is time for it."""
         now = time.monotonic()
         if now >= self._not_before:
             self._counted(now)
+        else:
+            self._look(True)
 
-    def _counted(self, began: float) -> None:
+    def _counted(self, now: float) -> None:
+        """A busy machine makes looks longer, not dearer, so the processor's time is counted."""
         with self._turn:
-            self._left_s = min(_AT_ONCE_S, self._left_s + _SHARE * (began - self._counted_at))
-            self._look()
-            self._counted_at = time.monotonic()
-            self._left_s -= self._counted_at - began
+            self._left_s = min(_AT_ONCE_S, self._left_s + _SHARE * (now - self._counted_at))
+            began = time.thread_time()
+            self._look(False)
+            self._left_s -= time.thread_time() - began
+            self._counted_at = now
             if self._left_s <= 0:
-                self._not_before = self._counted_at - self._left_s / _SHARE
+                self._not_before = now - self._left_s / _SHARE
 
 
 _looks = Looks(ours.look)

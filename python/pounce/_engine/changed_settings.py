@@ -12,12 +12,14 @@ from typing import Any
 from .._common.cell_protocol import SettingsChange
 from .._common.local_modules import search_path
 from .._common.settings.python import environment_at_start, passed_on
-from .._common.settings.setting import BY_SETUP, differing, pickled
+from .._common.settings.setting import BY_SETUP, differing, is_equal, pickled
 from .._common.settings.table import GENERATORS, SETTINGS, left_out
 from .status_line import output
 
 _Options = dict[str, Any]
 _CONTAINERS = (list, dict, set, tuple)  # may be changed in place, a tuple's parts too
+_ENCODED = "_data"  # the dict inside os.environ, which is compared sooner than all its decoded texts
+_FOLLOWED = [(row, setting) for row, setting in SETTINGS.items() if row not in GENERATORS]
 
 
 class ChangedSettings:
@@ -37,6 +39,7 @@ class ChangedSettings:
         self._seen: dict[str, dict[str, Any]] = {}  # by row and option
         self._changes: dict[str, dict[str, tuple[int, bytes]]] = {}
         self._problems: dict[str, str] = {}  # of what cannot follow, by its name
+        self._encoded: dict[bytes, bytes] | None = None  # the environment at the last look
         self._path: tuple[list[str], list[list[str]]] = [], []  # sys.path, and what the person added to it
 
     def since(self, number: int) -> SettingsChange:
@@ -59,16 +62,18 @@ class ChangedSettings:
         lines += [f"{name} does not follow: {why}" for name, why in sorted(self._problems.items())]
         return "\n".join(lines) or "every setting is as in a fresh Python"
 
-    def look(self) -> None:
+    def look(self, only_quick: bool = False) -> None:
         """Only in the main thread: others have a context of their own, and with it other options of numpy and another
-        decimal context."""
+        decimal context. `only_quick`: at what is read in some microseconds, the rest is left for another look."""
         if threading.current_thread() is threading.main_thread():
             with self._turn:
-                self._look()
+                self._look(only_quick)
 
-    def _look(self) -> None:
+    def _look(self, only_quick: bool) -> None:
         following = self.number + 1
-        for row, now, before in self._rows():
+        for row, now, before in self._rows(only_quick):
+            if row in self._seen and is_equal(now, before):
+                continue
             new = differing(now, before)
             for option, value in new.items():
                 if self._note(row, option, value, following):
@@ -77,17 +82,17 @@ class ChangedSettings:
                 self._seen[row] = {**before, **_copied(now)}
             elif new:
                 self._seen[row].update(_copied(new))
-        for name, instead in left_out().items():
+        for name, instead in ({} if only_quick else left_out()).items():
             self._has_problem(name, instead)
 
-    def _rows(self) -> Iterator[tuple[str, _Options, _Options]]:
+    def _rows(self, only_quick: bool) -> Iterator[tuple[str, _Options, _Options]]:
         """Each row with its options, and as they were when it was last looked at, or in a fresh process."""
-        started = self._seen.get("environment") or environment_at_start()
-        known = started if "environment" in self._seen else {
-            name: value for name, value in started.items() if not passed_on(name, value)}
-        yield "environment", {**dict.fromkeys(known), **os.environ}, known
-        for row, setting in SETTINGS.items():
-            if row in GENERATORS or setting.module is None:
+        encoded = getattr(os.environ, _ENCODED)
+        if encoded != self._encoded:
+            self._encoded = dict(encoded)
+            yield self._environment()
+        for row, setting in _FOLLOWED:
+            if only_quick and not setting.is_quick or setting.module is None:
                 continue
             try:
                 value = setting.read(setting.module)
@@ -99,6 +104,11 @@ class ChangedSettings:
                 value = {} if value is None else {"": value}
             yield row, value or {}, self._seen.get(row, dict(usual))
         yield "search path", {"": self._added_to_path()}, self._seen.get("search path", {})
+
+    def _environment(self) -> tuple[str, _Options, _Options]:
+        known = self._seen.get("environment") or {
+            name: value for name, value in environment_at_start().items() if not passed_on(name, value)}
+        return "environment", {**dict.fromkeys(known), **os.environ}, known
 
     def _added_to_path(self) -> list[list[str]]:
         if self._path[0] != sys.path:

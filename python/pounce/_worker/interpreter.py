@@ -184,8 +184,13 @@ def _kept(job: _core.Job, outcome: _core.JobOutcome, where: dict[str, str]) -> _
     return outcome._replace(pickle=digest.encode(), buffers=())
 
 
+def _is_interrupt(error: BaseException) -> bool:
+    """Python 3.11 makes a RuntimeError of an interrupt that strikes while a class is made, which many imports do."""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
+
+
 def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
-    if isinstance(error, KeyboardInterrupt):
+    if _is_interrupt(error):
         from . import half_imports
 
         half_imports.forget()
@@ -193,7 +198,7 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
 
     error = error.with_traceback(traceback_lines.below(error.__traceback__, "pounce") or error.__traceback__)
     summary = _summary(error)
-    if isinstance(error, KeyboardInterrupt) and job.cancel_asked():
+    if _is_interrupt(error) and job.cancel_asked():
         return _core.JobOutcome(error=_core.Error("cancelled", "the task was cancelled while it ran"))
     if stage and getattr(error, "code", "") == "file_not_here":
         from ..errors import record_of

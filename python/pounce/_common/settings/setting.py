@@ -24,6 +24,7 @@ class Setting(NamedTuple):
     usual: Callable[[Any], Mapping[str, Any]] | None = None  # each option as it is in a fresh process
     fresh: Callable[[Any], bool] = lambda value: False
     left_out: Callable[[Any], Iterable[tuple[str, str]]] = lambda library: ()  # what cannot travel, and what to do
+    is_quick: bool = False  # to read: a microsecond or two
 
     @property
     def module(self) -> Any:
@@ -47,10 +48,10 @@ class Setting(NamedTuple):
 def differing(options: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are new or have another value."""
     return {name: value for name, value in options.items()
-            if name not in before or not (value is before[name] or _is_equal(value, before[name]))}
+            if name not in before or not (value is before[name] or is_equal(value, before[name]))}
 
 
-def _is_equal(one: Any, other: Any) -> bool:
+def is_equal(one: Any, other: Any) -> bool:
     try:
         return bool(one == other)
     except Exception:  # an array, for example
