@@ -26,7 +26,8 @@ run_in_place() { # run_in_place NODE USER CMD...
   run_as "${@:2}"
 }
 
-# The environment of a login, nothing of the caller's: SLURM_* of an outer job would change an inner one.
+# The environment of a login, nothing of the caller's: SLURM_* of an outer job would change an inner one. All nodes share
+# this machine's processors, so threads of OpenMP (torch has them) that wait for each other shall not occupy them.
 run_as() { # run_as USER CMD...   (uses `enter` of run_in_place)
   local user=$1 home become=() own=()
   if [[ -n $RELEASE ]]; then own=(XDG_DATA_HOME="$HELPER_HOME"); fi
@@ -40,5 +41,5 @@ run_as() { # run_as USER CMD...   (uses `enter` of run_in_place)
   cd "$home" || fail "run: $user cannot enter $home."
   exec "${enter[@]}" "${become[@]}" env -i HOME="$home" USER="$user" LOGNAME="$user" SHELL=/bin/bash \
     LANG=C.UTF-8 TERM="${TERM:-dumb}" PATH="$ENVIRONMENT/bin:$(release_path)/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" \
-    SLURM_CONF="$CLUSTER_CONF" "${own[@]}" "$@"
+    SLURM_CONF="$CLUSTER_CONF" OMP_WAIT_POLICY=PASSIVE "${own[@]}" "$@"
 }

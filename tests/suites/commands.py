@@ -47,7 +47,8 @@ def command(log_name: str, words: list[str], behind: bool = False, limit_s: floa
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{log_name}.log"
     env = {**os.environ, **one_compiler_cache(), "CCACHE_BASEDIR": str(ROOT), "POUNCE_BUILD_DIR": str(BUILD / "release"),
-           "PYTHONUNBUFFERED": "1", **environment}
+           "PYTHONUNBUFFERED": "1", "OMP_WAIT_POLICY": "PASSIVE",  # threads that wait leave the processors to other suites
+           **environment}
     words = [*(_LEAST_WEIGHT if behind else []), *map(str, words)]
     with log.open("ab") as sink, shown_as_running(log):
         sink.write(f"== {' '.join(words)}\n".encode())
