@@ -41,6 +41,20 @@ def test_a_call_has_what_was_changed_before_it(home):
     assert after == here
 
 
+def test_a_program_that_left_its_umask_alone_has_it_in_its_calls(home):
+    """A local worker had pounced's own, 077."""
+    run = home.run("""
+    def made():
+        open("made", "w").close()
+        return oct(os.stat("made").st_mode)
+    os.umask(0o022)
+    client = pounce.Client()
+    report(made=client.submit(made).result())
+    """)
+
+    assert run.reports["made"] == "0o100644"
+
+
 def test_a_program_that_changed_nothing_sends_nothing(home):
     for name in [name for name, value in home.environment.items() if passed_on(name, value)]:
         del home.environment[name]

@@ -17,6 +17,7 @@ from .changed_settings import ours
 # writes are all looked at.
 _SHARE = 0.03
 _AT_ONCE_S = 0.02
+_MOST_S = 0.002  # a look counts as this much at most: the first one, and one that finds much, cost more once
 
 
 class Looks:
@@ -43,7 +44,7 @@ class Looks:
             self._left_s = min(_AT_ONCE_S, self._left_s + _SHARE * (now - self._counted_at))
             began = time.thread_time()
             self._look(False)
-            self._left_s -= time.thread_time() - began
+            self._left_s -= min(time.thread_time() - began, _MOST_S)
             self._counted_at = now
             if self._left_s <= 0:
                 self._not_before = now - self._left_s / _SHARE

@@ -62,6 +62,7 @@ Result<std::unique_ptr<Interpreter>> Interpreter::start(const InterpreterPlan& p
                          {7, page_fd->get()}};
   program.standing = Standing::kOwnGroup;  // signals for the supervisor's group do not reach user code
   program.death_signal = SIGKILL;          // no interpreter outlives its supervisor
+  program.file_mask = 022;                 // a login's; of a local worker ours is pounced's, which hides files
   program.before_exec = [&plan](pid_t pid) -> Result<void> {
     if (::prlimit(pid, RLIMIT_CORE, &plan.core_limit, nullptr) != 0) return no_interpreter("the core file's limit");
     return {};

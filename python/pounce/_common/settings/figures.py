@@ -43,10 +43,13 @@ def set_matplotlib(library: Any, changed: dict[str, Any]) -> None:
 
 
 def _chosen(backend: Any) -> str:
-    """The backend that the person chose. Empty: the kernel's, or none yet; a terminal has no kernel that sets one."""
+    """The backend that the person chose. Empty: the kernel's, or none yet. A program has no kernel that sets one: by
+    itself matplotlib chooses agg, as it does on a worker, or one with a screen."""
     usual = os.environ.get("MPLBACKEND", "")
     name = backend.lower() if isinstance(backend, str) else ""
-    return "" if not usual or name == usual.lower() or _INLINE in name else name
+    if not usual:
+        return name if name in _FILES - {"agg"} else ""
+    return "" if name == usual.lower() or _INLINE in name else name
 
 
 def matplotlib_left_out(library: Any) -> Iterator[tuple[str, str]]:
