@@ -6,11 +6,13 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._common.cell_protocol import SettingsChange
 from .._common.settings.table import SETTINGS
 from .changed_settings import ours
+
+if TYPE_CHECKING:
+    from .._common.cell_protocol import SettingsChange
 
 # A look at all settings takes some hundred microseconds of the processor, so in a fast series of calls most of them are
 # looked at in part: whole looks may take this share of the time, and this many seconds at once. Calls that a person

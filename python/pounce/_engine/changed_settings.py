@@ -7,14 +7,16 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._common.cell_protocol import SettingsChange
 from .._common.local_modules import search_path
 from .._common.settings.python import environment_at_start, passed_on
 from .._common.settings.setting import BY_SETUP, differing, is_equal, pickled
 from .._common.settings.table import GENERATORS, SETTINGS, left_out
 from .status_line import output
+
+if TYPE_CHECKING:  # a program that changes nothing does without
+    from .._common.cell_protocol import SettingsChange
 
 _Options = dict[str, Any]
 _CONTAINERS = (list, dict, set, tuple)  # may be changed in place, a tuple's parts too
@@ -49,6 +51,8 @@ class ChangedSettings:
 
     def seen_since(self, number: int) -> SettingsChange:
         """Those up to the last look."""
+        from .._common.cell_protocol import SettingsChange
+
         with self._turn:
             rows = {row: {option: one for option, one in options.items() if one[0] > number}
                     for row, options in self._changes.items()}

@@ -13,14 +13,16 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._common.cell_protocol import CellRandom
 from .._common.generators import GENERATORS
 from .._common.random_streams import Streams, derived, when_here
 from .._worker.kernel_calls import is_of
 from .status_line import output
+
+if TYPE_CHECKING:  # a program without cells does without
+    from .._common.cell_protocol import CellRandom
 
 
 class _Notebook:
@@ -139,6 +141,8 @@ def given(streams: Streams | None) -> Iterator[None]:
 
 def of_cell(waits: bool) -> CellRandom:
     """`waits`: the notebook waits for the cell."""
+    from .._common.cell_protocol import CellRandom
+
     if not waits:
         return CellRandom(streams=_notebook.drawn() or {})
     states = _notebook.states()

@@ -10,7 +10,6 @@ import contextlib
 import json
 import math
 import os
-import platform
 import socket
 import sys
 import threading
@@ -87,7 +86,7 @@ class Session:
             interpreter=[interpreter],
             environment=environment.of_workers(prefix, pounced["parked"], path),
             pounce=_core.__version__,
-            python=".".join(platform.python_version_tuple()[:2]),
+            python=f"{sys.version_info.major}.{sys.version_info.minor}",
             cloudpickle=cloudpickle.__version__,
             relays=relays,
             interpreter_chosen=prefix is not None,
