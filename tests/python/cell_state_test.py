@@ -40,14 +40,6 @@ def released(notebook, *cells: str) -> None:
     notebook.run("%pounce release")
 
 
-def until_saved(notebook, name: str) -> None:
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        if re.search(rf"^(?:.*, )?{name}(?:,.*)?  ", notebook.run("%pounce parked").stdout, re.MULTILINE):
-            return
-    raise AssertionError(notebook.run("%pounce parked").stdout)
-
-
 # ---- a worker that goes ----
 
 
@@ -158,7 +150,7 @@ def test_a_cell_in_the_background_finds_them_too(afresh):
 
 def test_a_killed_worker_costs_nothing_that_was_saved(afresh):
     afresh.run("%%pounce\nimport os\nfragile = [os.getpid()]")
-    until_saved(afresh, "fragile")
+    afresh.until_saved("fragile")
 
     died = afresh.run("%%pounce\nimport os, signal\nfragile.append('lost')\nos.kill(os.getpid(), signal.SIGKILL)")
     after = afresh.run("%%pounce\nimport os\nlen(fragile), fragile[0] != os.getpid()")
@@ -190,7 +182,7 @@ def test_restart_forgets_what_was_saved(afresh):
 def test_what_cannot_be_saved_is_named_under_its_cell_and_when_it_has_gone(afresh):
     made = afresh.start("%%pounce\nfile = open('/etc/hostname')\nkept = 1")
     number = afresh.ended(made).reply["execution_count"]
-    until_saved(afresh, "kept")
+    afresh.until_saved("kept")
     said = afresh.run("%pounce parked").stdout
     afresh.run("%pounce release")
     after = afresh.run("%%pounce\nkept")
@@ -212,7 +204,7 @@ def test_a_setup_cell_runs_again_on_each_new_worker(afresh):
 def test_remake_runs_the_cell_that_made_a_variable_again(afresh):
     afresh.run("%%pounce\nfile = open('/etc/hostname')")
     afresh.run("%%pounce\nkept = 1")
-    until_saved(afresh, "kept")
+    afresh.until_saved("kept")
 
     said = afresh.run("%pounce parked --remake file").stdout
     afresh.run("%pounce release")
@@ -255,7 +247,7 @@ def test_on_is_a_second_worker_with_variables_of_its_own(afresh):
 def test_a_new_kernel_lists_and_restores_what_the_last_one_left(notebook):
     with second_kernel(notebook) as last:
         assert not last.run("%%pounce\nfirst, second = [1], [2]").of("error")
-        until_saved(last, "first")
+        last.until_saved("first")
     with second_kernel(notebook) as next_one:
         listed = next_one.run("%pounce parked").stdout
         said = next_one.run("%pounce restore first").said
@@ -268,7 +260,7 @@ def test_a_new_kernel_lists_and_restores_what_the_last_one_left(notebook):
 def test_two_kernels_that_restore_the_same_state_have_their_own(notebook):
     with second_kernel(notebook) as last:
         last.run("%%pounce\nshared = [1]")
-        until_saved(last, "shared")
+        last.until_saved("shared")
     with second_kernel(notebook) as one, second_kernel(notebook) as other:
         for kernel in (one, other):
             kernel.run("%pounce restore shared")
@@ -280,7 +272,7 @@ def test_two_kernels_that_restore_the_same_state_have_their_own(notebook):
 
 def test_a_damaged_state_is_refused_in_words_and_the_notebook_goes_on(afresh):
     afresh.run("%%pounce\nprecious = list(range(100))")
-    until_saved(afresh, "precious")
+    afresh.until_saved("precious")
     afresh.run("%pounce release")
     for folder, _, files in os.walk(afresh.home.folder):
         for name in files:

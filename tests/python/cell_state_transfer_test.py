@@ -25,7 +25,6 @@ from cell_state_test import (  # noqa: F401  the same is promised here: these ru
     test_the_variables_follow_to_a_worker_that_offers_more,
     test_what_cannot_be_saved_is_named_under_its_cell_and_when_it_has_gone,
     test_what_is_not_restored_yet_outlives_the_next_worker_too,
-    until_saved,
 )
 from kernel import CAN_BE_APART, SECONDS, Notebook, notebook_at_home
 
@@ -81,7 +80,7 @@ def test_a_kernel_that_was_killed_has_left_what_had_come(notebook):
     last = Notebook(notebook.home)
     last.run("import pounce")
     last.run("%%pounce\nfirst, second = [1], [2]")
-    until_saved(last, "first")
+    last.until_saved("first")
     last.close()  # with SIGKILL
 
     with second_kernel(notebook) as next_one:
@@ -108,7 +107,7 @@ def test_a_kernel_that_ends_brings_what_its_last_cell_left(notebook):
 
 def test_a_worker_that_is_killed_says_how_much_had_come(afresh):  # noqa: F811
     afresh.run("%%pounce\nkept = [1]")
-    until_saved(afresh, "kept")
+    afresh.until_saved("kept")
 
     afresh.run("%%pounce\nimport os, signal\nkept.append(2)\nos.kill(os.getpid(), signal.SIGKILL)")
 
@@ -163,7 +162,7 @@ def test_what_a_worker_that_has_gone_offers_comes_before_the_notebook_releases_i
 def test_nothing_is_left_on_the_node(afresh):  # noqa: F811
     listed = "import glob, tempfile\nglob.glob(tempfile.gettempdir() + '/pounce-state-*/{ID}')"
     afresh.run("%%pounce\nkept = [1]")
-    until_saved(afresh, "kept")
+    afresh.until_saved("kept")
     state = max((afresh.home.folder / ".local/state/pounce").glob("*/parked/*/manifest-*.json"), key=os.path.getmtime).parent.name
 
     there = afresh.run("%%pounce\n" + listed.format(ID=state))

@@ -433,6 +433,7 @@ def test_where_nobody_can_answer_a_question_is_an_error_in_the_cell(notebook):
 
 def test_a_worker_that_died_is_told_and_the_next_cell_has_what_was_before_it(notebook):
     notebook.run("%%pounce --on dying\nfragile = [1]")
+    notebook.until_saved("fragile")
     cell = notebook.run("%%pounce --on dying\nimport os\nfragile.append(2)\nos._exit(9)")
     after = notebook.run("%%pounce --on dying\nfragile")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -63,7 +64,9 @@ class Notebook:
     def __init__(self, home):
         self.home = home
         self.seen: list[dict] = []  # every message of every cell, in order
-        self.manager = KernelManager(kernel_name="python3")
+        # Free ports of this machine are taken by others before the kernel binds them.
+        sockets = tempfile.mkdtemp(prefix="kernel-", dir=home.folder)
+        self.manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{sockets}/socket")
         self.manager.start_kernel(env=home.environment, cwd=str(home.folder))
         self.client = self.manager.client()
         self.client.start_channels()
@@ -108,6 +111,13 @@ class Notebook:
 
     def run(self, source: str) -> Shown:
         return self.ended(self.start(source))
+
+    def until_saved(self, name: str) -> None:
+        """Waits until that variable is in a saved state: the next cell may begin, and fail, before."""
+        deadline, parked = time.monotonic() + SECONDS, self.home.folder / ".local/state/pounce"
+        while not any(f'"{name}"' in manifest.read_text() for manifest in parked.glob("*/parked/*/manifest-*.json")):
+            assert time.monotonic() < deadline, f"{name} was not saved"
+            time.sleep(0.02)
 
     def close(self) -> None:
         self.client.stop_channels()

@@ -14,12 +14,10 @@ from .changed_settings import ours
 if TYPE_CHECKING:
     from .._common.cell_protocol import SettingsChange
 
-# A look at all settings takes some hundred microseconds of the processor, so in a fast series of calls most of them are
-# looked at in part: whole looks may take this share of the time, and this many seconds at once. Calls that a person
-# writes are all looked at.
-_SHARE = 0.03
-_AT_ONCE_S = 0.02
-_MOST_S = 0.002  # a look counts as this much at most: the first one, and one that finds much, cost more once
+# A look at all settings takes some hundred microseconds, so in a fast series of calls most are looked at in part: so many
+# whole looks at once, and so many a second. Calls that a person writes are all looked at.
+_AT_ONCE = 20
+_A_SECOND = 30
 
 
 class Looks:
@@ -29,27 +27,23 @@ class Looks:
         """`look`: at all settings; where its argument is true, only at those that are read in some microseconds."""
         self._look = look
         self._turn = threading.Lock()
-        self._left_s, self._counted_at = _AT_ONCE_S, time.monotonic()
+        self._left, self._counted_at = float(_AT_ONCE), time.monotonic()
         self._not_before = 0.0
 
     def look(self) -> None:
-        """Looks at all if there is time for it."""
+        """Looks at all if it is time for it."""
         now = time.monotonic()
-        if now >= self._not_before:
-            self._counted(now)
-        else:
-            self._look(True)
+        self._look(now < self._not_before or not self._is_time(now))
 
-    def _counted(self, now: float) -> None:
-        """A busy machine makes looks longer, not dearer, so the processor's time is counted."""
+    def _is_time(self, now: float) -> bool:
         with self._turn:
-            self._left_s = min(_AT_ONCE_S, self._left_s + _SHARE * (now - self._counted_at))
-            began = time.thread_time()
-            self._look(False)
-            self._left_s -= min(time.thread_time() - began, _MOST_S)
+            self._left = min(_AT_ONCE, self._left + _A_SECOND * (now - self._counted_at))
             self._counted_at = now
-            if self._left_s <= 0:
-                self._not_before = now - self._left_s / _SHARE
+            if self._left < 1:
+                self._not_before = now + (1 - self._left) / _A_SECOND
+                return False
+            self._left -= 1
+            return True
 
 
 _looks = Looks(ours.look)
