@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/cluster.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::slurm {
 

@@ -7,7 +7,6 @@
 
 #include "model/job.h"
 #include "pounce/error.h"
-#include "pounce/result.h"
 #include "slurm/partition.h"
 
 namespace pounce::slurm {

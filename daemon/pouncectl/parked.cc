@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "model/json.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/result.h"
-#include "pouncectl/columns.h"
+#include "pouncectl/output.h"
 #include "saved_state/saved_states.h"
 
 namespace pounce::ctl {

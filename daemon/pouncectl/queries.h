@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "protocol/state_files.h"
 #include "slurm/questions.h"

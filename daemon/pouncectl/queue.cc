@@ -14,7 +14,6 @@
 #include "core/lease/state.h"
 #include "model/job.h"
 #include "model/json.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"

@@ -16,7 +16,7 @@
 #include "base/process.h"
 #include "base/random_id.h"
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounce/version.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/doctor/doctor.h"

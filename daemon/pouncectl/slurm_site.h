@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::ctl {
 

@@ -20,7 +20,6 @@
 #include "messages/sentence.h"
 #include "model/json.h"
 #include "model/status_document.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"

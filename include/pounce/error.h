@@ -1,5 +1,6 @@
-// The one list of error codes. Each has a cause and a remedy in docs/errors.md and maps to exactly one
-// Python exception class (python/pounce/errors.py); a test walks the list. Thread: any (values).
+// An error, the one list of their codes, and Result: a value or an error. Each code has a cause and a remedy in
+// docs/errors.md and maps to exactly one Python exception class (python/pounce/errors.py); a test walks the list.
+// Thread: any (values).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 
 #include "pounce/cause.h"
@@ -120,5 +122,15 @@ inline Error error_of(ErrorCode code, CauseCode cause) { return error_of(code, C
 inline Cause cause_of(const Error& error) {
   return error.cause ? error.cause : Cause{.code = CauseCode::kSaid, .said = error.text};
 }
+
+// A value or an Error. Expected outcomes travel as values; exceptions are for start-up failures. A thin name over
+// tl::expected, which C++23's std::expected will replace.
+template <class T>
+using Result = tl::expected<T, Error>;
+
+inline tl::unexpected<Error> failure(ErrorCode code, std::string text, std::string remedy = {}) {
+  return tl::unexpected<Error>(Error{code, std::move(text), std::move(remedy), {}});
+}
+inline tl::unexpected<Error> failure(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
 }  // namespace pounce

@@ -65,12 +65,13 @@ py::object to_python(WritableBytes memory, std::size_t copy_below) {
 }
 
 void bind_buffers(py::module_& m) {
-  py::class_<WritableBytes>(m, "Memory", py::buffer_protocol(), "Writable bytes: a result, or what a task gets.")
+  py::class_<WritableBytes>(m, "Memory", py::buffer_protocol(),
+                            "Writable bytes: a result, or what a task gets (buffer protocol).")
       .def_buffer([](WritableBytes& memory) {
         return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.bytes.data()),
                                static_cast<py::ssize_t>(memory.size()), false);
       })
-      .def("__len__", &WritableBytes::size);
+      .def("__len__", &WritableBytes::size, "(self) -> int");
 }
 
 }  // namespace pounce

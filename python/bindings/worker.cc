@@ -406,41 +406,69 @@ class PyWorker {
 
 void bind_worker(py::module_& m) {
   py::class_<PyWorker::View>(m, "Job")
-      .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
-      .def_property_readonly("parts", &PyWorker::View::parts)
-      .def_property_readonly("task", &PyWorker::View::task)
-      .def_property_readonly("session", &PyWorker::View::session)
-      .def_property_readonly("kept_in", &PyWorker::View::kept_in)
-      .def("object", &PyWorker::View::object)
-      .def("settings", &PyWorker::View::settings)
-      .def("cancel_asked", &PyWorker::View::cancel_asked);
-  py::class_<PyWorker>(m, "Worker")
+      .def_property_readonly("function_pickle", &PyWorker::View::function_pickle, "bytes")
+      .def_property_readonly("parts", &PyWorker::View::parts, "JobParts\nMade anew each time.")
+      .def_property_readonly("task", &PyWorker::View::task, "str")
+      .def_property_readonly("session", &PyWorker::View::session, "str\nOf the client whose task it is.")
+      .def_property_readonly("kept_in", &PyWorker::View::kept_in, "str")
+      .def("object", &PyWorker::View::object, "(index: int, /) -> PickledObject")
+      .def("settings", &PyWorker::View::settings, "() -> bytes | Memory\nThe pickle of the object that `parts` names.")
+      .def("cancel_asked", &PyWorker::View::cancel_asked, "() -> bool");
+  py::class_<PyWorker>(m, "Worker", "The interpreter's side of a worker.")
       .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string,
                     std::string, std::vector<std::string>>(),
            py::kw_only(), py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
            py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"), py::arg("interface") = "",
-           py::arg("ports") = "", py::arg("package_folders") = std::vector<std::string>{})
-      .def("serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none())
-      .def("wanted", &PyWorker::wanted)
-      .def("tell_state", &PyWorker::tell_state)
-      .def("tell_held", &PyWorker::tell_held)
-      .def("tell_loading", &PyWorker::tell_loading)
-      .def("modules", &PyWorker::modules)
-      .def_property_readonly("modules_asked", &PyWorker::modules_asked)
-      .def("show", &PyWorker::show)
-      .def("input", &PyWorker::input)
-      .def("answer", &PyWorker::answer)
-      .def("ending", &PyWorker::ending)
-      .def("yield_asked", &PyWorker::yield_asked)
-      .def_property_readonly("end_time", &PyWorker::end_time)
-      .def_property_readonly("devices", &PyWorker::devices)
-      .def_property_readonly("endpoint", &PyWorker::endpoint)
-      .def("remove_when_acknowledged", &PyWorker::remove_when_acknowledged)
-      .def("set_cloudpickle", &PyWorker::set_cloudpickle)
-      .def("close", &PyWorker::close);
+           py::arg("ports") = "", py::arg("package_folders") = std::vector<std::string>{},
+           "(*, supervisor: int, output: int, errors: int, log: int, page: int, facing: str, node: str, devices: str,"
+           " python: str, interface: str = \"\", ports: str = \"\", package_folders: list[str] = []) -> None")
+      .def(
+          "serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none(),
+          "(execute: Callable[[Job], JobOutcome], describe: Callable[[Job, BaseException], JobOutcome],"
+          " idle: Callable[[], float | None] | None = None) -> None\n"
+          "Runs tasks in the main thread until the worker ends. It calls idle() there after a task, unless another "
+          "waits. "
+          "What arrives meanwhile is queued, so idle() looks at wanted() often. idle() returns None, or after how many "
+          "seconds without a task it is to be called again.")
+      .def("wanted", &PyWorker::wanted, "() -> bool\nAny thread, cheap: a task waits, or the worker ends.")
+      .def("tell_state", &PyWorker::tell_state,
+           "(word: str, /) -> None\nAny thread. \"saved\", \"saving\" (the lease counts as busy), \"unsaved\" or "
+           "\"stepping\"; else ValueError.")
+      .def("tell_held", &PyWorker::tell_held,
+           "() -> None\nAny thread: a notebook holds this worker, which stays noted.")
+      .def("tell_loading", &PyWorker::tell_loading,
+           "(module: str, /) -> None\nAny thread: what is loaded ahead; empty: nothing.")
+      .def("modules", &PyWorker::modules,
+           "() -> dict[str, list[str]]\nIn idle(), once: by \"needs\" and \"imports\", what clients want loaded ahead.")
+      .def_property_readonly("modules_asked", &PyWorker::modules_asked,
+                             "bool\nAny thread, cheap: there is something new for modules().")
+      .def("show", &PyWorker::show,
+           "(message: bytes, buffers: Sequence[bytes], /) -> None\nAny thread. JSON of a Jupyter message and its "
+           "buffers; blocks while the client is far behind.")
+      .def(
+          "input", &PyWorker::input,
+          "() -> bytes | None\nMain thread, in a task: the client's next message to it. Blocks; None: the worker ends.")
+      .def("answer", &PyWorker::answer,
+           "(seconds: float, /) -> bytes | None\nMain thread, also when the worker ends: the client's answer to what "
+           "was shown. None: none came in time, or no client is there.")
+      .def("ending", &PyWorker::ending, "() -> bool\nAny thread, cheap: the worker ends.")
+      .def("yield_asked", &PyWorker::yield_asked,
+           "() -> bool\nAny thread, cheap: a task waits, and the running loop can be left.")
+      .def_property_readonly("end_time", &PyWorker::end_time,
+                             "int\nAny thread, never blocks: of the job, unix; 0: not known.")
+      .def_property_readonly("devices", &PyWorker::devices,
+                             "Devices\nOf this process; none is opened before its first use.")
+      .def_property_readonly("endpoint", &PyWorker::endpoint,
+                             "str\nAny thread, never blocks: \"tcp://10.0.0.1:40123\", where clients reach it.")
+      .def("remove_when_acknowledged", &PyWorker::remove_when_acknowledged,
+           "(task: str, file: str, /) -> None\nThe file at this path, once the client has the task's outcome.")
+      .def("set_cloudpickle", &PyWorker::set_cloudpickle, "(version: str, /) -> None")
+      .def("close", &PyWorker::close, "() -> None");
   m.attr("LOG_BYTES") = worker::kLogBytes;
-  m.def("most_memory", &most_memory);
-  m.def("append_to_log", &worker::append_to_log, py::call_guard<py::gil_scoped_release>());
+  m.def("most_memory", &most_memory,
+        "() -> int\nBytes that this process had at a time, since its kernel's count was last reset.");
+  m.def("append_to_log", &worker::append_to_log, py::call_guard<py::gil_scoped_release>(),
+        "(fd: int, data: bytes, /) -> None\nBounded, whatever is printed (worker/common/bounded_log.h).");
 }
 
 }  // namespace pounce

@@ -21,7 +21,6 @@
 #include "model/ids.h"
 #include "model/task.h"
 #include "pounce/error.h"
-#include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/zmq_context.h"
 

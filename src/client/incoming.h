@@ -10,7 +10,7 @@
 #include "bulk/exchange.h"
 #include "client/objects.h"
 #include "memory/memory_block.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"
 

@@ -17,7 +17,7 @@
 #include "client/worker_connection.h"
 #include "client/worker_objects.h"
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"
 

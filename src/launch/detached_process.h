@@ -9,7 +9,7 @@
 #include <string>
 
 #include "model/job.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::launch {
 

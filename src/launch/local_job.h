@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "launch/local_nodes.h"
 #include "model/job.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::launch {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 
 namespace pounce::protocol {

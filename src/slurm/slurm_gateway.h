@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "slurm/questions.h"
 
 namespace pounce::slurm {

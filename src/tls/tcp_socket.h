@@ -10,7 +10,7 @@
 
 #include "base/network.h"
 #include "base/unique_fd.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::tls {
 

@@ -11,7 +11,7 @@
 #include <zmq.hpp>
 
 #include "base/curve_key.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "transport/frame.h"
 #include "transport/zmq_context.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/qos.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::ctl {
 

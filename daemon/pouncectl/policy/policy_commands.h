@@ -8,8 +8,8 @@
 #include "policy/plan.h"
 #include "policy/policy.h"
 #include "policy_simulator/simulated_day.h"
+#include "pounce/error.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/policy/history.h"
 

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/trusted_path.h"
 #include "policy/placement_choice.h"
-#include "policy/policy_file.h"
+#include "policy/policy.h"
 
 namespace pounce::daemon {
 

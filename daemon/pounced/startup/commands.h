@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounced/startup/setup.h"
 #include "protocol/state_files.h"
 

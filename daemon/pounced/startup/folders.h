@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::daemon {
 

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "identity/proof.h"
-#include "job/job_identity.h"
+#include "job/inside_job.h"
 #include "pounced/leases/lease_logs.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/storage/file.h"

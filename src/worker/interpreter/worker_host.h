@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "transport/leader_token.h"
 #include "worker/interpreter/worker_engine.h"
 

@@ -13,7 +13,7 @@
 #include "base/unique_fd.h"
 #include "control/control_connection.h"
 #include "identity/proof.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
 #include "transport/zmq_context.h"

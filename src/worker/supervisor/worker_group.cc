@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/process.h"
-#include "job/job_identity.h"
+#include "job/inside_job.h"
 #include "worker/supervisor/process_tree.h"
 
 namespace pounce::worker {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pouncectl/columns.h"
+#include "pouncectl/output.h"
 #include "pouncectl/parked.h"
 
 namespace pounce::ctl {
