@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
-#include <functional>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -14,7 +12,6 @@
 #include "model/json.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
-#include "pouncectl/output.h"
 #include "pouncectl/queries.h"
 #include "saved_state/manifest.h"
 

@@ -22,7 +22,6 @@
 #include "model/status_document.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
-#include "pouncectl/output.h"
 #include "pouncectl/queries.h"
 
 namespace pounce::ctl {

@@ -11,7 +11,6 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <mutex>
 
 #include "base/check.h"
 #include "base/random_id.h"

@@ -6,12 +6,9 @@
 #include <cstring>
 #include <future>
 #include <string>
-#include <vector>
 
 #include "bindings.h"
 #include "device/communicator.h"
-#include "device/devices.h"
-#include "device/transfer.h"
 #include "records.h"
 
 namespace pounce::dlpack {

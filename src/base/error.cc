@@ -1,8 +1,6 @@
 // The tables behind include/pounce/error.h.
 #include "pounce/error.h"
 
-#include <array>
-
 namespace pounce {
 namespace {
 

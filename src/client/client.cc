@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <string>
 #include <utility>
 
 #include "identity/proof.h"

@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
 #include "pounce/error.h"

@@ -4,8 +4,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <optional>
-#include <string>
 
 #include "base/check.h"
 #include "transport/connection_monitor.h"

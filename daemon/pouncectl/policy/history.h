@@ -3,7 +3,6 @@
 // Thread: main.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "launch/local_launcher.h"
-#include "policy/placement_choice.h"
 
 namespace pounce::daemon {
 namespace {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "pounce/error.h"
 #include "pounced/startup/setup.h"

@@ -12,7 +12,6 @@
 #include "base/curve_key.h"
 #include "base/unique_fd.h"
 #include "control/control_connection.h"
-#include "identity/proof.h"
 #include "pounce/error.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"

@@ -170,8 +170,7 @@ TEST_F(ChannelTest, GoesOnAfterItsKeyWasChangedManyTimes) {
   EXPECT_EQ(server_got.back(), frames);
 }
 
-// ---- slow, cut, stalled
-// ------------------------------------------------------------------------------------------------
+// ---- slow, cut, stalled -------------------------------------------------------------------------------------------
 
 TEST_F(ChannelTest, SaysFullToWhoSendsFasterThanTheOtherReadsAndGoesOnLater) {
   open();
