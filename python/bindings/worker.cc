@@ -29,6 +29,7 @@ namespace {
 
 using worker::Job;
 using worker::JobResult;
+using worker::WorkerEngine;
 using worker::WorkerHost;
 
 constexpr std::chrono::milliseconds kReaderPause{5};
@@ -195,7 +196,7 @@ class PyWorker {
       }
       released_buffers().release();  // after the wait: frees buffers released with a job's arrival before the job runs
       // The interrupt was meant for the previous task, or for this one, whose cancel came with it.
-      if (swallow_interrupt() && job && !job->failure && host_->cancel_asked(job->task))
+      if (swallow_interrupt() && job && !job->failure && cancel_asked(job->task))
         job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
       if (job) {
         run(std::move(*job), execute, describe);
@@ -212,7 +213,7 @@ class PyWorker {
   void tell_state(const std::string& word) {
     const NamespaceState state = namespace_state(word);
     const py::gil_scoped_release release;
-    if (host_ != nullptr) host_->tell_state(state);
+    if (host_ != nullptr) host_->with_engine([&](WorkerEngine& engine) { engine.tell_state(state); });
   }
 
   // Any thread; blocks while the reader is far behind, like printing.
@@ -261,28 +262,33 @@ class PyWorker {
 
   void remove_when_acknowledged(const TaskId& task, std::string file) {
     const py::gil_scoped_release release;
-    if (host_ != nullptr && !host_->forked()) host_->remove_when_acknowledged(task, std::move(file));
+    if (host_ == nullptr || host_->forked()) return;
+    host_->with_engine([&](WorkerEngine& engine) { engine.tasks().remove_when_acknowledged(task, std::move(file)); });
   }
 
   void tell_held() {
     const py::gil_scoped_release release;
-    if (host_ != nullptr) host_->tell_held();
+    if (host_ != nullptr) host_->with_engine([](WorkerEngine& engine) { engine.supervisor().tell_held(); });
   }
 
   void tell_loading(std::string module) {
     const py::gil_scoped_release release;
-    if (host_ != nullptr) host_->tell_loading(std::move(module));
+    if (host_ == nullptr) return;
+    host_->with_engine([&](WorkerEngine& engine) { engine.supervisor().tell_loading(std::move(module)); });
   }
   bool modules_asked() const { return host_ != nullptr && host_->modules_asked(); }  // any thread
   // Main thread, in idle(): modules to load ahead, by `needs` and `imports`; empty: no new request.
   std::map<std::string, std::vector<std::string>> modules() {
     const py::gil_scoped_release release;
     if (host_ == nullptr || !host_->modules_asked()) return {};
-    worker::ModulesAhead modules = host_->take_modules();
+    worker::ModulesAhead modules =
+        host_->with_engine([](WorkerEngine& engine) { return engine.attach_handler().take_modules(); });
     return {{"needs", std::move(modules.needs)}, {"imports", std::move(modules.imports)}};
   }
 
-  void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
+  void set_cloudpickle(std::string version) {
+    host_->with_engine([&](WorkerEngine& engine) { engine.attach_handler().set_cloudpickle(std::move(version)); });
+  }
   void close() {
     const py::gil_scoped_release release;
     if (host_->forked()) return;
@@ -322,7 +328,7 @@ class PyWorker {
     TaskId task() const { return job.task; }
     SessionId session() const { return job.session; }
     std::string kept_in() const { return job.kept_in; }
-    bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
+    bool cancel_asked() const { return worker.cancel_asked(job.task); }
   };
 
  private:
@@ -333,7 +339,7 @@ class PyWorker {
     if (job.failure) {
       result.error = std::move(*job.failure);
       result.pickle = own_bytes({});
-      interrupted = host_->end_run(task, std::move(result));
+      interrupted = end_run(task, std::move(result));
     } else {
       interrupted = call(std::move(job), execute, describe);
     }
@@ -342,7 +348,7 @@ class PyWorker {
 
   bool shown(const std::vector<Bytes>& message) {
     const py::gil_scoped_release release;
-    const bool taken = host_->show(message);
+    const bool taken = host_->with_engine([&](WorkerEngine& engine) { return engine.output().show(message); });
     if (!taken) std::this_thread::sleep_for(kReaderPause);
     return taken;
   }
@@ -372,7 +378,16 @@ class PyWorker {
     leave_forked_child();
     JobResult result = to_result(std::move(outcome));
     std::fflush(stdout);
-    return host_->end_run(task, std::move(result));
+    return end_run(task, std::move(result));
+  }
+
+  // Sends the result. True if a SIGINT was sent to this thread while the job ran. No further one comes for it.
+  bool end_run(const TaskId& task, JobResult result) {
+    return host_->with_engine([&](WorkerEngine& engine) { return engine.tasks().end_run(task, std::move(result)); });
+  }
+
+  bool cancel_asked(const TaskId& task) {
+    return host_->with_engine([&](WorkerEngine& engine) { return engine.tasks().cancel_asked(task); });
   }
 
   JobResult to_result(py::object record) {
