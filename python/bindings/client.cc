@@ -146,12 +146,12 @@ struct SharableMemory {
 // ---- calls -------------------------------------------------------------------------------------------------------
 
 // An object's data stays with the client until this dies.
-struct Hold {
+struct ObjectHandle {
   std::weak_ptr<Client> client;
   ObjectId id;
   client::HolderNumber holder = 0;
   std::uint64_t nbytes = 0;
-  ~Hold() {
+  ~ObjectHandle() {
     const auto alive = client.lock();
     if (alive == nullptr) return;
     const WithoutGil released;
@@ -222,8 +222,8 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
 
 // device: of the worker, where the buffers are to lie.
 // by_content: equal data is one object; else it is one of its own, and its bytes are not looked at.
-std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers,
-                           bool send_now, bool by_content, std::string device) {
+std::unique_ptr<ObjectHandle> hold_object(const std::shared_ptr<Client>& self, const py::bytes& pickle,
+                                          const py::list& buffers, bool send_now, bool by_content, std::string device) {
   released_buffers().release();
   client::Object object{to_buffer(pickle, false), to_buffers(buffers, false), std::move(device)};
   if (!by_content)  // one that is named by its content may be written again: it is copied
@@ -234,13 +234,13 @@ std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes&
     id = by_content ? client::digest_object(object.pickle, object.buffers) : random_id<ObjectId>();
     return self->with_engine([&](Engine& engine) { return engine.hold_object(id, std::move(object), send_now); });
   });
-  return std::make_unique<Hold>(self, id, holder, size);
+  return std::make_unique<ObjectHandle>(self, id, holder, size);
 }
 
 // None: it is not kept here.
-std::unique_ptr<Hold> take_kept(const std::shared_ptr<Client>& self, const TaskId& task) {
+std::unique_ptr<ObjectHandle> take_kept(const std::shared_ptr<Client>& self, const TaskId& task) {
   const auto kept = with_engine(*self, [&](Engine& engine) { return engine.take_kept(task); });
-  return kept ? std::make_unique<Hold>(self, kept->id, kept->holder, kept->bytes) : nullptr;
+  return kept ? std::make_unique<ObjectHandle>(self, kept->id, kept->holder, kept->bytes) : nullptr;
 }
 
 Waited wait(Client& self, const TaskId& task, std::int64_t deadline_ns, const py::object& queue) {
@@ -266,9 +266,9 @@ std::optional<std::string> state(Client& self, const TaskId& task) {
 }  // namespace
 
 void bind_client(py::module_& m) {
-  py::class_<Hold>(m, "Hold", "Keeps an object's data with the client until it dies.")
-      .def_readonly("id", &Hold::id, "str")
-      .def_readonly("nbytes", &Hold::nbytes, "int");
+  py::class_<ObjectHandle>(m, "ObjectHandle", "Keeps an object's data with the client until it dies.")
+      .def_readonly("id", &ObjectHandle::id, "str")
+      .def_readonly("nbytes", &ObjectHandle::nbytes, "int");
 
   py::class_<SharableMemory>(m, "SharableMemory", py::buffer_protocol(),
                              "Writable bytes that workers of this machine can have without a copy (buffer protocol).")
@@ -367,14 +367,15 @@ void bind_client(py::module_& m) {
       .def("set_modules", of_engine(&Engine::set_modules),
            "(needs: list[str], imports: list[str], /) -> None\nModules that workers attached from now on load ahead: "
            "those that waiting tasks name, then others.")
-      .def("hold", &hold, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true, py::arg("device") = "",
+      .def("hold_object", &hold_object, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true,
+           py::arg("device") = "",
            "(pickle: bytes, buffers: list[Any], send_now: bool, /, by_content: bool = True, device: str = \"\") -> "
-           "Hold\n"
+           "ObjectHandle\n"
            "device: of the worker, where the buffers are to lie; empty: in its memory.")
       .def("keep_result", of_engine(&Engine::keep_result),
            "(task: str, /) -> bool\nKeeps the task's result, if it is large, here as an object for calls that wait for "
            "it. False: the task has ended.")
-      .def("take_kept", &take_kept, "(task: str, /) -> Hold | None\nOf a task that has ended; once.")
+      .def("take_kept", &take_kept, "(task: str, /) -> ObjectHandle | None\nOf a task that has ended; once.")
       .def("wait", &wait,
            "(task: str, deadline_ns: int, queue: deque[Any], /) -> Waited\nThe deadline is in nanoseconds of the "
            "steady clock, -1 for none. Events are put at the end of the queue.")

@@ -97,8 +97,8 @@ void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
     socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
     socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
   }
-  const ConnectionMonitor::Wanted news{options.tells_losses, options.most_newcomers};
-  if (news.anything()) connections.watch(context, socket, news);
+  const ConnectionMonitor::Wanted wanted{options.tells_losses, options.most_newcomers};
+  if (wanted.anything()) connections.watch(context, socket, wanted);
   endpoints.clear();
   for (const std::string& endpoint : wanted) {
     bind_one(socket, endpoint);

@@ -27,7 +27,7 @@ class TaskLog:
         except OSError:
             return b""
 
-    def news(self) -> bytes:
+    def unread(self) -> bytes:
         """The output since the last call; where part of it was removed already, the line that says so."""
         try:
             with open(self._path, "rb", buffering=0) as file:
