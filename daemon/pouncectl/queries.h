@@ -26,7 +26,6 @@ std::string sibling(const std::string& program);
 std::string output_of(const std::vector<std::string>& argv, bool with_errors = false);
 
 // Where this machine's pounced keeps its files, also when none runs: asks the program.
-
 // That of this instance's last daemon or, after a reboot, of the newest instance beside it.
 Result<std::filesystem::path> state_folder();
 
