@@ -15,7 +15,6 @@ namespace {
 using ChannelTest = TwoEnds;
 using Got = std::vector<std::vector<std::string>>;
 using std::chrono::hours;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 struct ChannelSizeTest : TwoEnds, testing::WithParamInterface<std::size_t> {};
