@@ -36,37 +36,6 @@ constexpr std::chrono::milliseconds kReaderPause{5};
 constexpr double kLongestPause = 3600;         // seconds until the next call of idle()
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
 
-// A borrowed result must not change before it is sent, so borrow only what no other code can reach. True if `object`
-// has no holder but the caller's one reference, and the same holds for the chain of arrays whose memory it views.
-bool only_ours(PyObject* object, Py_ssize_t expected) {
-  if (Py_REFCNT(object) > expected) return false;
-  if (PyMemoryView_Check(object)) {
-    PyObject* exporter = PyMemoryView_GET_BUFFER(object)->obj;
-    return exporter != nullptr && only_ours(exporter, 1);  // the view holds it once
-  }
-  if (!py::hasattr(object, "base") || !py::hasattr(object, "__array_interface__")) return true;
-  const py::object base = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "base"));
-  if (!base) throw py::error_already_set();
-  return base.is_none() || only_ours(base.ptr(), 2);  // the array's reference and ours
-}
-
-class PendingBuffer {
- public:
-  explicit PendingBuffer(py::handle object) : view_(view_of(object)) {
-    if (!PyBuffer_IsContiguous(view_.get(), 'A')) throw py::value_error("a result's buffer is not contiguous");
-  }
-
-  // Call when the outcome's own references are gone.
-  Bytes settle() {
-    if (bytes_of(*view_).size() < kCopyBelow || (!PyBytes_CheckExact(view_->obj) && !only_ours(view_->obj, 1)))
-      return copied(*view_);
-    return borrowed(std::move(view_));
-  }
-
- private:
-  BufferView view_;
-};
-
 // Takes a pending signal out here: otherwise Python handles it in the next bytecode, which may be unrelated code.
 // Raises exceptions other than KeyboardInterrupt (from a handler of the user).
 bool swallow_interrupt() {
@@ -402,8 +371,8 @@ class PyWorker {
       for (const py::handle buffer : outcome.buffers) pending.emplace_back(buffer);
     }
     record = py::none();  // now only the buffers refer to their memory
-    result.pickle = pending.front().settle();
-    for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle());
+    result.pickle = pending.front().settle(kCopyBelow);
+    for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle(kCopyBelow));
     return result;
   }
 
