@@ -3,6 +3,7 @@
 // Thread: any (values).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -71,11 +72,16 @@ constexpr auto words(ErrorCode) {
 #undef POUNCE_WORD
 }
 
-std::string_view wire_name(ErrorCode code);
-std::string_view python_class(ErrorCode code);
-std::string_view default_remedy(ErrorCode code);
+constexpr std::string_view wire_name(ErrorCode code) { return words(code).of(code); }
 // Returns kInternal for an unknown name of a newer peer.
-ErrorCode error_code_from_wire(std::string_view wire);
+constexpr ErrorCode error_code_from_wire(std::string_view wire) { return *words(ErrorCode{}).from(wire); }
+
+constexpr std::string_view default_remedy(ErrorCode code) {
+#define POUNCE_REMEDY(enumerator, wire, python, remedy) remedy,
+  constexpr std::string_view kRemedies[] = {POUNCE_ERROR_CODES(POUNCE_REMEDY)};
+#undef POUNCE_REMEDY
+  return kRemedies[static_cast<std::size_t>(code)];
+}
 
 // An error as data. A core sets `cause`; the program that shows the error makes `text` of it (src/messages). Errors
 // made at an edge, or reported from outside (Slurm, the system), have `text` from the beginning. `remedy` is one
