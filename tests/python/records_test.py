@@ -15,7 +15,7 @@ STUB = runpy.run_path(str(ROOT / "python/bindings/make_stub.py"))["stub"](_core)
 CLASSES = {node.name: node for node in ast.parse(STUB).body if isinstance(node, ast.ClassDef)}
 RECORDS = {name: kind for name, kind in vars(_core).items() if hasattr(kind, "_fields")}
 METHODS = [(name, member) for name, kind in vars(_core).items() if isinstance(kind, type) and name not in RECORDS
-           for member, value in vars(kind).items() if callable(value) and (member == "__init__" or not member.startswith("_"))]
+           for member, value in vars(kind).items() if callable(value) and not member.startswith("_")]
 
 
 def test_the_build_has_written_the_stub_beside_the_sources():
