@@ -37,7 +37,7 @@ MODULES = {
     "src/client": ["pounce", "base", "bulk", "data", "memory", "messages", "model", "control", "core/task", "protocol", "transport", "identity"],
     "src/device": ["pounce", "model", "base"],
     "src/worker/common": ["pounce", "model", "base", "protocol"],
-    "src/worker/supervisor": ["pounce", "base", "job/job_identity.h", "job/slurm_step.h", "memory/cgroup.h", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
+    "src/worker/supervisor": ["pounce", "base", "job/inside_job.h", "memory/cgroup.h", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
     "src/worker/interpreter": ["pounce", "base", "bulk", "data", "device", "memory", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
     "daemon/pounced": ["pounce", "base", "job", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "saved_state", "policy"],
     "daemon/pounce-slurm": ["pounce", "model", "base", "job", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_values.h", "slurm/partition.h", "core/forecast", "messages/waiting_words.h"],
@@ -60,14 +60,14 @@ FOREIGN = {
     r"slurm/.*": ["daemon/pounce-slurm/"],
     r"spdlog/.*": ["src/base/"],
     r"fmt/.*": ["src/base/"],
-    r"tl/expected\.hpp": ["include/pounce/result.h"],
+    r"tl/expected\.hpp": ["include/pounce/error.h"],
     r"xxhash\.h": ["src/identity/"],
     r"CLI/.*": ["daemon/"],
     r"pybind11/.*": ["python/bindings/"],
     r"nlohmann/.*": ["src/model/json.h", "src/protocol/codec.cc", "src/slurm/wire.cc", "src/policy/", "daemon/pounced/", "daemon/pouncectl/"],
 }
 # A foreign header in a header of ours spreads to all who include it; only these may.
-FOREIGN_IN_HEADERS = ["include/pounce/result.h", "src/model/json.h", "src/base/log.h", "src/transport/zmq_parts.h", "python/bindings/",
+FOREIGN_IN_HEADERS = ["include/pounce/error.h", "src/model/json.h", "src/base/log.h", "src/transport/zmq_parts.h", "python/bindings/",
                       "daemon/pounce-slurm/", "daemon/pouncectl/output.h", "daemon/pouncectl/doctor/doctor.h", "daemon/pouncectl/python.h"]
 
 SYSTEM = re.compile(r"(sys|net|netinet|arpa|linux|gnu)/[a-z_-]+\.h|[a-z0-9_]+(\.h)?|cxxabi\.h")

@@ -25,8 +25,13 @@ class Addition:
 
 
 ADDITIONS = [
-    Addition("a field of a request", ("nice",), 4),
-    Addition("a figure of each task", ("peak memory",), 5),
+    Addition("a field of a request", ("nice",), 3),
+    Addition("a call of the client", ("free workers",), 5),
+    # Users read of it where data is scattered.
+    Addition("an error", ("data changed",), 3, ("python/pounce/client.py",)),
+    # Two notes name the command as the reader of a file.
+    Addition("a command of pouncectl", ("eta score",), 3, ("daemon/pounced/leases/lease_logs.h", "src/model/job.h")),
+    Addition("a figure of each task", ("peak memory",), 4),
     Addition("a policy limit", ("submitted jobs per user",), 2),
     # pouncectl asks it too, where it explains what pounced would choose, and for the nodes.
     Addition("a question to Slurm that pounced asks", ("ask cluster snapshot",), 4, ("daemon/pouncectl/policy/explain.cc", "daemon/pouncectl/cluster.cc")),

@@ -37,8 +37,8 @@ Result<Names> load_names(const Database& database) {
 
 bool begins(const std::string& text, const char* with) { return text.starts_with(with); }
 
-// The command line tells srun and salloc from sbatch. A lease that a notebook holds is a reservation, and so is a
-// portal's notebook, although Slurm sees a batch job.
+// The command line tells srun and salloc from sbatch. A lease that a notebook holds keeps its GPUs as theirs do, and so
+// does a portal's notebook, although Slurm sees a batch job.
 std::string mode_of(const slurmdb_job_rec_t& record) {
   const std::string name = text(record.jobname), line = text(record.submit_line);
   if (job::tells_hold(text(record.derived_es))) return kReservation;

@@ -9,12 +9,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <set>
 #include <string_view>
 
 #include "base/text.h"
-#include "pounce-slurm/libslurm_values.h"
-#include "pounce-slurm/slurm_compat.h"
 
 namespace pounce::slurm {
 namespace {

@@ -14,7 +14,7 @@
 #include "model/job.h"
 #include "pounce-slurm/libslurm_values.h"
 #include "pounce-slurm/slurm_compat.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::slurm {
 

@@ -12,7 +12,7 @@
 #include "pounce-slurm/forecast.h"
 #include "pounce-slurm/libslurm_values.h"
 #include "pounce-slurm/nodes.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "slurm/questions.h"
 
 namespace pounce::slurm {

@@ -13,7 +13,7 @@
 
 #include "model/qos.h"
 #include "pounce-slurm/libslurm_values.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::slurm {
 

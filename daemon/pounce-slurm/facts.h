@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "model/cluster.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::slurm {
 
 // Is there a Slurm here at all, and does libslurm survive reading its configuration? Before any other request.
-
 // Looks for slurm.conf before libslurm does: a missing one would block libslurm for 60 s and end this process
 // (gotchas S1). A broken one ends the process at once, so a forked child tries it first. May be called again after a
 // failure.

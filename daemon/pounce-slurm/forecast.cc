@@ -4,9 +4,7 @@
 #include "pounce-slurm/forecast.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 #include <map>
 
 #include "job/slurm_reason.h"

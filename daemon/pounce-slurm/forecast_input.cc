@@ -159,7 +159,7 @@ forecast::Runs& kept_runs() {
 
 // Learns run times: jobs that ended recently are still in Slurm's answer.
 void learn(const job_info_msg_t& message) {
-  bool news = false;
+  bool learned = false;
   for (std::uint32_t i = 0; i < message.record_count; ++i) {
     const slurm_job_info_t& job = message.job_array[i];
     if (text(job.nodes).empty()) continue;  // cancelled while waiting: Slurm sets a start and an end then too
@@ -168,10 +168,11 @@ void learn(const job_info_msg_t& message) {
       continue;
     if ((job.job_state & JOB_STATE_BASE) == JOB_NODE_FAIL || (job.job_state & JOB_STATE_BASE) == JOB_BOOT_FAIL)
       continue;
-    news |= kept_runs().add({job.job_id, user_of(job), text(job.qos), job.time_limit * 60ll,
-                             static_cast<std::int64_t>(std::difftime(job.end_time, job.start_time)), job.submit_time});
+    learned |=
+        kept_runs().add({job.job_id, user_of(job), text(job.qos), job.time_limit * 60ll,
+                         static_cast<std::int64_t>(std::difftime(job.end_time, job.start_time)), job.submit_time});
   }
-  if (news) write_runs(kept_runs());
+  if (learned) write_runs(kept_runs());
 }
 
 }  // namespace

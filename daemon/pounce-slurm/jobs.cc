@@ -12,7 +12,6 @@
 #include <concepts>
 #include <functional>
 #include <iterator>
-#include <memory>
 #include <string_view>
 
 #include "job/job_tag.h"

@@ -7,8 +7,6 @@
 
 #include <cerrno>
 
-#include "pounce-slurm/slurm_compat.h"
-
 namespace pounce::slurm {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <string>
 
 #include "pounce-slurm/libslurm_values.h"
 #include "slurm/slurm_values.h"

@@ -11,7 +11,7 @@
 
 #include "model/cluster.h"
 #include "pounce-slurm/slurm_compat.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::slurm {
 

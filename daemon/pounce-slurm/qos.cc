@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 
 #include "pounce-slurm/classes.h"
 #include "pounce-slurm/database.h"

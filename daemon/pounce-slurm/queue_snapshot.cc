@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "job/job_tag.h"

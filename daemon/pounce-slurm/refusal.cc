@@ -8,10 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <set>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

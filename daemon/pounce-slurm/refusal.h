@@ -7,7 +7,6 @@
 
 #include "model/job.h"
 #include "pounce/error.h"
-#include "pounce/result.h"
 #include "slurm/partition.h"
 
 namespace pounce::slurm {
@@ -22,14 +21,12 @@ std::string qos_of_partition(const JobSpec& spec);
 std::optional<Error> refusal_by_partition(Refused about, const JobSpec& spec);
 
 // A refusal of Slurm's, explained.
-
 // Adds the alternatives (classes, accounts, reservations), the user and the request. slurm_code: Slurm's number of the
 // refusal; 0: it is ours.
 Error explained(Error error, int slurm_code, const JobSpec& spec);
 
 // A refusal of ours: an account that is not the user's. Slurm refuses it only where it enforces associations; elsewhere
 // it takes the job, and charges it silently to the user's default account.
-
 // For a user without any account, refuses only an account that does not exist. Without slurmdbd an account is just a
 // label.
 Result<void> check_account(const JobSpec& spec);

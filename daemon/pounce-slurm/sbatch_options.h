@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
+#include "pounce/error.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 #include "slurm_compat.h"
 
 namespace pounce::slurm {

@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "pounce-slurm/classes.h"
 #include "pounce-slurm/facts.h"
 #include "pounce-slurm/forecast.h"
 #include "pounce-slurm/libslurm_values.h"

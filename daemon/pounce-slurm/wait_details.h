@@ -28,7 +28,6 @@ LimitUse limit_use(const assoc_mgr_info_msg_t& message, const job::Limit& limit,
 std::uint64_t tres_count(const std::string& tres, const std::string& name);
 
 // One more read of each kind at most, and only where a job waits for that.
-
 // `views` are those of `jobs`, in their order.
 void explain_waits(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views);
 

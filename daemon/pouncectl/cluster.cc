@@ -11,7 +11,6 @@
 #include "model/json.h"
 #include "model/status_document.h"
 #include "pouncectl/cluster_tables.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"

@@ -3,8 +3,6 @@
 #include "pouncectl/cluster_tables.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <tuple>
 
 #include "base/text.h"

@@ -8,7 +8,7 @@
 
 #include "model/cluster.h"
 #include "model/worker_report.h"
-#include "pouncectl/columns.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 

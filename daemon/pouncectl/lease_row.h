@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/status_document.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 
 namespace pounce::ctl {

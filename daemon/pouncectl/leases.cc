@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "model/json.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"

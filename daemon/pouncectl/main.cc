@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
+#include <string>
 #include <string_view>
 
+#include "model/cluster.h"
 #include "pouncectl/commands.h"
 
 namespace {
@@ -80,11 +82,14 @@ constexpr char kTopExamples[] =
     "  pouncectl top --json | jq '.jobs[] | select(.gpus != {})'\n"
     "Asks Slurm itself, so it works without a running daemon and for root. One look is a handful of requests to "
     "slurmctld.\n";
-constexpr char kUsageExamples[] =
-    "Examples:\n"
-    "  pouncectl usage                           the last 7 days, by class, user and mode\n"
-    "  pouncectl usage --since 30d --by user\n"
-    "mode: reservation (srun, salloc, a notebook of a portal), batch (other jobs), offload (pounce).\n";
+const std::string kUsageExamples =
+    std::string(
+        "Examples:\n"
+        "  pouncectl usage                           the last 7 days, by class, user and mode\n"
+        "  pouncectl usage --since 30d --by user\n"
+        "mode: ") +
+    pounce::kReservation + " (srun, salloc, a notebook of a portal), " + pounce::kBatch + " (other jobs), " +
+    pounce::kOffload + " (pounce).\n";
 constexpr char kReportExamples[] =
     "Examples:\n"
     "  pouncectl report                          each lease of this daemon, the ended ones too\n"

@@ -4,18 +4,14 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
-#include <functional>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "model/json.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
-#include "pouncectl/output.h"
 #include "pouncectl/queries.h"
 #include "saved_state/manifest.h"
 
@@ -74,7 +70,7 @@ Result<std::vector<SavedStateRow>> saved_states_named(const std::vector<SavedSta
   return found;
 }
 
-std::vector<SavedStateRow> parked_before(const std::vector<SavedStateRow>& rows, std::int64_t then_s) {
+std::vector<SavedStateRow> last_used_before(const std::vector<SavedStateRow>& rows, std::int64_t then_s) {
   std::vector<SavedStateRow> found;
   std::ranges::copy_if(rows, std::back_inserter(found),
                        [&](const SavedStateRow& row) { return row.used_s > 0 && row.used_s < then_s; });
@@ -141,7 +137,7 @@ Result<std::string> path() {
 
 }  // namespace
 
-Result<std::optional<saved_state::SavedStates>> parked_folder() {
+Result<std::optional<saved_state::SavedStates>> saved_states_folder() {
   const auto where = path();
   if (!where) return failure(where.error());
   return saved_state::SavedStates::open(*where);
@@ -167,7 +163,7 @@ struct Known {
 };
 
 Result<Known> known() {
-  auto folder = parked_folder();
+  auto folder = saved_states_folder();
   if (!folder) return failure(folder.error());
   Known found{std::move(*folder), {}};
   if (found.folder) found.rows = saved_state_rows(*found.folder);
@@ -179,7 +175,7 @@ Result<std::vector<SavedStateRow>> chosen(const ParkedOptions& options, const st
   if (options.older.empty()) return saved_states_named(rows, options.ids);
   const auto span = seconds_of(options.older);
   if (!span) return failure(span.error());
-  return parked_before(rows, std::time(nullptr) - *span);
+  return last_used_before(rows, std::time(nullptr) - *span);
 }
 
 // On standard error, so that standard output has only the result.

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/result.h"
-#include "pouncectl/columns.h"
+#include "pouncectl/output.h"
 #include "saved_state/saved_states.h"
 
 namespace pounce::ctl {
@@ -43,14 +43,14 @@ std::string saved_states_table(const std::vector<SavedStateRow>& rows, std::int6
 Result<std::vector<SavedStateRow>> saved_states_named(const std::vector<SavedStateRow>& rows,
                                                       const std::vector<std::string>& beginnings);
 // The rows last used before `then_s`, without those of unknown use.
-std::vector<SavedStateRow> parked_before(const std::vector<SavedStateRow>& rows, std::int64_t then_s);
+std::vector<SavedStateRow> last_used_before(const std::vector<SavedStateRow>& rows, std::int64_t then_s);
 
 std::string saved_states_sum(const std::vector<SavedStateRow>& rows);  // "3 saved states, 412.0 MB"
 
 // The saved states of this user on this cluster. Blocking. Thread: main.
 
 // nullopt: nothing was ever saved here.
-Result<std::optional<saved_state::SavedStates>> parked_folder();
+Result<std::optional<saved_state::SavedStates>> saved_states_folder();
 
 // Newest first; includes unreadable states with the reason.
 std::vector<SavedStateRow> saved_state_rows(const saved_state::SavedStates& folder);

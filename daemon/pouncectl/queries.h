@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "protocol/state_files.h"
 #include "slurm/questions.h"
@@ -26,7 +26,6 @@ std::string sibling(const std::string& program);
 std::string output_of(const std::vector<std::string>& argv, bool with_errors = false);
 
 // Where this machine's pounced keeps its files, also when none runs: asks the program.
-
 // That of this instance's last daemon or, after a reboot, of the newest instance beside it.
 Result<std::filesystem::path> state_folder();
 

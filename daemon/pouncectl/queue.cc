@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,6 @@
 #include "core/lease/state.h"
 #include "model/job.h"
 #include "model/json.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +15,7 @@
 #include "base/process.h"
 #include "base/random_id.h"
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounce/version.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/doctor/doctor.h"

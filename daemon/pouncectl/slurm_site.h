@@ -5,9 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::ctl {
 

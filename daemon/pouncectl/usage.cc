@@ -20,10 +20,8 @@
 #include "messages/sentence.h"
 #include "model/json.h"
 #include "model/status_document.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
-#include "pouncectl/output.h"
 #include "pouncectl/queries.h"
 
 namespace pounce::ctl {

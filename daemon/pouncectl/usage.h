@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/cluster.h"
-#include "pouncectl/columns.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 

@@ -4,7 +4,6 @@
 
 #include <gnu/libc-version.h>
 
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "identity/proof.h"

@@ -152,7 +152,7 @@ void Daemon::describe() {
   endpoint_.version = kVersion;
   endpoint_.log = setup_.folders.log();
   endpoint_.results = setup_.folders.results();
-  endpoint_.parked = setup_.folders.parked();
+  endpoint_.parked = setup_.folders.saved_states();
   endpoint_.parked_most_mib = times().parked_most_mib;
   for (const ClassLimits& one : facts_.classes)
     endpoint_.classes.push_back(class_of_qos(service_->policy().now(), one.name));

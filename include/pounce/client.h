@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "pounce/error.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 
 namespace pounce {
 

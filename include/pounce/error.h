@@ -1,12 +1,15 @@
-// The one list of error codes. Each has a cause and a remedy in docs/errors.md and maps to exactly one
-// Python exception class (python/pounce/errors.py); a test walks the list. Thread: any (values).
+// An error, the one list of their codes, and Result: a value or an error. Each code has a cause and a remedy in
+// docs/errors.md and maps to exactly one Python exception class (python/pounce/errors.py); a test walks the list.
+// Thread: any (values).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 
 #include "pounce/cause.h"
@@ -69,11 +72,16 @@ constexpr auto words(ErrorCode) {
 #undef POUNCE_WORD
 }
 
-std::string_view wire_name(ErrorCode code);
-std::string_view python_class(ErrorCode code);
-std::string_view default_remedy(ErrorCode code);
+constexpr std::string_view wire_name(ErrorCode code) { return words(code).of(code); }
 // Returns kInternal for an unknown name of a newer peer.
-ErrorCode error_code_from_wire(std::string_view wire);
+constexpr ErrorCode error_code_from_wire(std::string_view wire) { return *words(ErrorCode{}).from(wire); }
+
+constexpr std::string_view default_remedy(ErrorCode code) {
+#define POUNCE_REMEDY(enumerator, wire, python, remedy) remedy,
+  constexpr std::string_view kRemedies[] = {POUNCE_ERROR_CODES(POUNCE_REMEDY)};
+#undef POUNCE_REMEDY
+  return kRemedies[static_cast<std::size_t>(code)];
+}
 
 // An error as data. A core sets `cause`; the program that shows the error makes `text` of it (src/messages). Errors
 // made at an edge, or reported from outside (Slurm, the system), have `text` from the beginning. `remedy` is one
@@ -120,5 +128,15 @@ inline Error error_of(ErrorCode code, CauseCode cause) { return error_of(code, C
 inline Cause cause_of(const Error& error) {
   return error.cause ? error.cause : Cause{.code = CauseCode::kSaid, .said = error.text};
 }
+
+// A value or an Error. Expected outcomes travel as values; exceptions are for start-up failures. A thin name over
+// tl::expected, which C++23's std::expected will replace.
+template <class T>
+using Result = tl::expected<T, Error>;
+
+inline tl::unexpected<Error> failure(ErrorCode code, std::string text, std::string remedy = {}) {
+  return tl::unexpected<Error>(Error{code, std::move(text), std::move(remedy), {}});
+}
+inline tl::unexpected<Error> failure(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
 }  // namespace pounce

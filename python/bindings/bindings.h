@@ -7,12 +7,9 @@
 #include <utility>
 
 #include "pounce/error.h"
-#include "pounce/result.h"
 
 namespace pounce {
 
-void bind_records(pybind11::module_& m);  // before the others
-void bind_errors(pybind11::module_& m);
 void bind_buffers(pybind11::module_& m);
 void bind_client(pybind11::module_& m);
 void bind_device_memory(pybind11::module_& m);

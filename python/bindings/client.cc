@@ -11,7 +11,6 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <mutex>
 
 #include "base/check.h"
 #include "base/random_id.h"
@@ -147,12 +146,12 @@ struct SharableMemory {
 // ---- calls -------------------------------------------------------------------------------------------------------
 
 // An object's data stays with the client until this dies.
-struct Hold {
+struct ObjectHandle {
   std::weak_ptr<Client> client;
   ObjectId id;
   client::HolderNumber holder = 0;
   std::uint64_t nbytes = 0;
-  ~Hold() {
+  ~ObjectHandle() {
     const auto alive = client.lock();
     if (alive == nullptr) return;
     const WithoutGil released;
@@ -223,8 +222,8 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
 
 // device: of the worker, where the buffers are to lie.
 // by_content: equal data is one object; else it is one of its own, and its bytes are not looked at.
-std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers,
-                           bool send_now, bool by_content, std::string device) {
+std::unique_ptr<ObjectHandle> hold_object(const std::shared_ptr<Client>& self, const py::bytes& pickle,
+                                          const py::list& buffers, bool send_now, bool by_content, std::string device) {
   released_buffers().release();
   client::Object object{to_buffer(pickle, false), to_buffers(buffers, false), std::move(device)};
   if (!by_content)  // one that is named by its content may be written again: it is copied
@@ -235,13 +234,13 @@ std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes&
     id = by_content ? client::digest_object(object.pickle, object.buffers) : random_id<ObjectId>();
     return self->with_engine([&](Engine& engine) { return engine.hold_object(id, std::move(object), send_now); });
   });
-  return std::make_unique<Hold>(self, id, holder, size);
+  return std::make_unique<ObjectHandle>(self, id, holder, size);
 }
 
 // None: it is not kept here.
-std::unique_ptr<Hold> take_kept(const std::shared_ptr<Client>& self, const TaskId& task) {
+std::unique_ptr<ObjectHandle> take_kept(const std::shared_ptr<Client>& self, const TaskId& task) {
   const auto kept = with_engine(*self, [&](Engine& engine) { return engine.take_kept(task); });
-  return kept ? std::make_unique<Hold>(self, kept->id, kept->holder, kept->bytes) : nullptr;
+  return kept ? std::make_unique<ObjectHandle>(self, kept->id, kept->holder, kept->bytes) : nullptr;
 }
 
 Waited wait(Client& self, const TaskId& task, std::int64_t deadline_ns, const py::object& queue) {
@@ -267,23 +266,25 @@ std::optional<std::string> state(Client& self, const TaskId& task) {
 }  // namespace
 
 void bind_client(py::module_& m) {
-  py::class_<Hold>(m, "Hold", "Keeps an object's data with the client.")
-      .def_readonly("id", &Hold::id)
-      .def_readonly("nbytes", &Hold::nbytes);
+  py::class_<ObjectHandle>(m, "ObjectHandle", "Keeps an object's data with the client until it dies.")
+      .def_readonly("id", &ObjectHandle::id, "str")
+      .def_readonly("nbytes", &ObjectHandle::nbytes, "int");
 
   py::class_<SharableMemory>(m, "SharableMemory", py::buffer_protocol(),
-                             "Writable bytes that workers of this machine can have without a copy.")
+                             "Writable bytes that workers of this machine can have without a copy (buffer protocol).")
       .def(py::init([](std::size_t size) {
-        auto view = client::sharable_memory(size);
-        if (view == nullptr) throw std::bad_alloc();
-        return SharableMemory{std::move(view), size};
-      }))
+             auto view = client::sharable_memory(size);
+             if (view == nullptr) throw std::bad_alloc();
+             return SharableMemory{std::move(view), size};
+           }),
+           "(size: int, /) -> None")
       .def_buffer([](SharableMemory& memory) {
         return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.view->bytes().data()),
                                static_cast<py::ssize_t>(memory.size), false);
       });
-  m.def("travels", &client::travels);
-  m.def("new_task", &new_task);
+  m.def("travels", &client::travels,
+        "(name: bytes, /) -> bool\nWhether workers have this environment variable of ours too.");
+  m.def("new_task", &new_task, "() -> str\nA random id, for submit().");
   m.def(
       "digest",
       [](const py::buffer& bytes) {
@@ -293,31 +294,52 @@ void bind_client(py::module_& m) {
         const auto digest = identity::content_digest(data);
         return py::bytes(reinterpret_cast<const char*>(digest.data()), digest.size());
       },
-      "XXH3-128 of some bytes, 16 bytes.");
+      "(data: bytes | memoryview, /) -> bytes\nXXH3-128 of some bytes, 16 bytes.");
 
-  py::class_<Client, std::shared_ptr<Client>> bound(m, "Client");
+  py::class_<Client, std::shared_ptr<Client>> bound(
+      m, "Client",
+      "The client's engine. Every method may be called from any thread; none holds the GIL while it waits.");
   bound
       .def(py::init(&make_client), py::kw_only(), py::arg("host"), py::arg("directory"), py::arg("interpreter"),
            py::arg("environment"), py::arg("pounce"), py::arg("python"), py::arg("cloudpickle"), py::arg("relays"),
-           py::arg("interpreter_chosen") = false)
-      .def("set_daemon",
-           [](Client& self, const std::string& endpoint) {
-             const auto file = value_of(protocol::decode_endpoint_file(endpoint));
-             with_engine(self, [&](Engine& engine) { return engine.set_daemon(file); });
-           })
-      .def("daemon_failed", of_engine(&Engine::daemon_failed))
+           py::arg("interpreter_chosen") = false,
+           "(*, host: str, directory: str, interpreter: Sequence[str], environment: Mapping[str, str], pounce: str,"
+           " python: str, cloudpickle: str, relays: str, interpreter_chosen: bool = False) -> None")
+      .def(
+          "set_daemon",
+          [](Client& self, const std::string& endpoint) {
+            const auto file = value_of(protocol::decode_endpoint_file(endpoint));
+            with_engine(self, [&](Engine& engine) { return engine.set_daemon(file); });
+          },
+          "(endpoint: str, /) -> None")
+      .def("daemon_failed", of_engine(&Engine::daemon_failed), "(error: Error, /) -> None")
       .def("submit", &submit, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(),
-           py::arg("again") = TaskId(), py::arg("worker") = py::none(), py::arg("settings") = false)
-      .def("tell",
-           [](Client& self, const TaskId& task, const py::bytes& text) {
-             const std::vector<Bytes> message{to_buffer(text, true)};
-             with_engine(self, [&](Engine& engine) { engine.tell(task, message); });
-           })
-      .def("read_to_the_end",
-           [](Client& self, std::uint32_t seconds) {
-             with_engine(self, [&](Engine& engine) { engine.read_to_the_end(std::chrono::seconds(seconds)); });
-           })
-      .def("reads_on", of_engine(&Engine::reads_on))
+           py::arg("again") = TaskId(), py::arg("worker") = py::none(), py::arg("settings") = false,
+           "(function: bytes, function_pickle: bytes, payload: list[Any], objects: list[str], resources: Resources,"
+           " retries: int, submitted_ns: int, /, again: str = \"\", worker: int | None = None, settings: bool = False)"
+           " -> str\n"
+           "function: its id. payload: [pickled arguments, *small buffers]. objects: ids. again: the id of a task that "
+           "was "
+           "submitted before. worker: the index in its lease of the one that runs it. settings: the last object is the "
+           "settings that it runs under.")
+      .def(
+          "tell",
+          [](Client& self, const TaskId& task, const py::bytes& text) {
+            const std::vector<Bytes> message{to_buffer(text, true)};
+            with_engine(self, [&](Engine& engine) { engine.tell(task, message); });
+          },
+          "(task: str, message: bytes, /) -> None\n"
+          "To a task that runs, or to the worker that showed its last message for it.")
+      .def(
+          "read_to_the_end",
+          [](Client& self, std::uint32_t seconds) {
+            with_engine(self, [&](Engine& engine) { engine.read_to_the_end(std::chrono::seconds(seconds)); });
+          },
+          "(seconds: int, /) -> None\n"
+          "The connections of a lease that has ended are read until its workers close them, at most for so many "
+          "seconds.")
+      .def("reads_on", of_engine(&Engine::reads_on),
+           "() -> bool\nWhether connections of an ended lease are still read.")
       .def(
           "cancel",
           [](Client& self, const TaskId& task, std::uint32_t grace_ms, bool only_if_queued) {
@@ -325,30 +347,55 @@ void bind_client(py::module_& m) {
               engine.cancel(task, std::chrono::milliseconds(grace_ms), only_if_queued);
             });
           },
-          py::arg(), py::arg(), py::arg("only_if_queued") = false)
-      .def("state", &state)
-      .def("lease_status", of_engine(&Engine::lease_status))
-      .def("leases_of", of_engine(&Engine::leases_of))
-      .def("leases", of_engine(&Engine::leases))
-      .def("move", of_engine(&Engine::move))
-      .def("request", of_engine(&Engine::request))
-      .def("expect", of_engine(&Engine::expect))
-      .def("free_workers", of_engine(&Engine::free_workers))
-      .def("set_modules", of_engine(&Engine::set_modules))
-      .def("hold", &hold, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true, py::arg("device") = "")
-      .def("keep_result", of_engine(&Engine::keep_result))
-      .def("take_kept", &take_kept)
-      .def("wait", &wait)
-      .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })
-      .def("wait_for_events",
-           [](Client& self) {
-             const WithoutGil released;
-             return self.wait_for_events();
-           })
-      .def("close", [](Client& self) {
-        const WithoutGil released;
-        self.close();
-      });
+          py::arg(), py::arg(), py::arg("only_if_queued") = false,
+          "(task: str, grace_ms: int, /, only_if_queued: bool = False) -> None")
+      .def("state", &state, "(task: str, /) -> str | None\n\"waiting\", \"sent\" or \"running\"; None: it has ended.")
+      .def("lease_status", of_engine(&Engine::lease_status), "(task: str, /) -> LeaseStatus | None")
+      .def("leases_of", of_engine(&Engine::leases_of), "(task: str, /) -> list[LeaseStatus]")
+      .def("leases", of_engine(&Engine::leases), "() -> list[LeaseStatus]")
+      .def("move", of_engine(&Engine::move),
+           "(task: str, resources: Resources, /) -> bool\nGives a task that has not started other resources. False: it "
+           "was sent to a worker, or has ended.")
+      .def("request", of_engine(&Engine::request),
+           "(resources: Resources, /) -> int | None\nThe number of the request for these resources; None: there is "
+           "none.")
+      .def("expect", of_engine(&Engine::expect),
+           "(resources: Resources, tasks: int, /) -> int\nSo many more tasks will come, or fewer; returns how many "
+           "workers serve such tasks, or are requested.")
+      .def("free_workers", of_engine(&Engine::free_workers),
+           "(resources: Resources, /) -> int\nWorkers that would begin the next such task at once.")
+      .def("set_modules", of_engine(&Engine::set_modules),
+           "(needs: list[str], imports: list[str], /) -> None\nModules that workers attached from now on load ahead: "
+           "those that waiting tasks name, then others.")
+      .def("hold_object", &hold_object, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true,
+           py::arg("device") = "",
+           "(pickle: bytes, buffers: list[Any], send_now: bool, /, by_content: bool = True, device: str = \"\") -> "
+           "ObjectHandle\n"
+           "device: of the worker, where the buffers are to lie; empty: in its memory.")
+      .def("keep_result", of_engine(&Engine::keep_result),
+           "(task: str, /) -> bool\nKeeps the task's result, if it is large, here as an object for calls that wait for "
+           "it. False: the task has ended.")
+      .def("take_kept", &take_kept, "(task: str, /) -> ObjectHandle | None\nOf a task that has ended; once.")
+      .def("wait", &wait,
+           "(task: str, deadline_ns: int, queue: deque[Any], /) -> Waited\nThe deadline is in nanoseconds of the "
+           "steady clock, -1 for none. Events are put at the end of the queue.")
+      .def(
+          "drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); },
+          "(queue: deque[Any], /) -> int")
+      .def(
+          "wait_for_events",
+          [](Client& self) {
+            const WithoutGil released;
+            return self.wait_for_events();
+          },
+          "() -> bool")
+      .def(
+          "close",
+          [](Client& self) {
+            const WithoutGil released;
+            self.close();
+          },
+          "() -> None");
   bind_questions(bound);
 }
 

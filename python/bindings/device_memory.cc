@@ -6,12 +6,9 @@
 #include <cstring>
 #include <future>
 #include <string>
-#include <vector>
 
 #include "bindings.h"
 #include "device/communicator.h"
-#include "device/devices.h"
-#include "device/transfer.h"
 #include "records.h"
 
 namespace pounce::dlpack {
@@ -226,25 +223,41 @@ py::list to_python(const device::Buffers& placed) {
 py::object to_python(std::shared_ptr<device::Devices> devices) { return py::cast(Devices{std::move(devices)}); }
 
 void bind_device_memory(py::module_& m) {
-  py::class_<DeviceMemory>(m, "DeviceMemory", "Memory of a device, as long as somebody has it.")
+  py::class_<DeviceMemory>(m, "DeviceMemory", "Memory of a device, freed with the last reference to it.")
       .def_property_readonly(
           "address",
-          [](const DeviceMemory& memory) { return reinterpret_cast<std::uintptr_t>(memory.buffer().data()); })
-      .def_property_readonly("nbytes", [](const DeviceMemory& memory) { return memory.buffer().size(); })
-      .def_property_readonly("device", [](const DeviceMemory& memory) { return memory.placed->device.text(); })
-      .def("dlpack", &to_dlpack)
-      .def("read_into", &read_into);
+          [](const DeviceMemory& memory) { return reinterpret_cast<std::uintptr_t>(memory.buffer().data()); },
+          "int\nOf the memory on its device; 0: it has no bytes.")
+      .def_property_readonly(
+          "nbytes", [](const DeviceMemory& memory) { return memory.buffer().size(); }, "int")
+      .def_property_readonly(
+          "device", [](const DeviceMemory& memory) { return memory.placed->device.text(); }, "str\n\"cuda:0\".")
+      .def("dlpack", &to_dlpack,
+           "(shape: Sequence[int], strides: Sequence[int], code: int, bits: int, /) -> Any\nA capsule; strides in "
+           "elements.")
+      .def("read_into", &read_into, "(buffer: Any, /) -> None\nOf the same size; blocks for the copy.");
   py::class_<Devices>(m, "Devices", "The devices of this process.")
-      .def("allocate", &Devices::allocated)
-      .def("put", &Devices::put)
-      .def("visible", &Devices::visible)
-      .def("new_group", &Devices::new_group)
-      .def("held", &Devices::held);
-  py::class_<Communicator>(m, "Communicator", "One rank's place in a group of devices.")
-      .def(py::init<const Devices&, const std::string&, const device::GroupId&, std::uint32_t, std::uint32_t>())
-      .def("join", &Communicator::join)
-      .def("broadcast", &Communicator::broadcast);
-  m.def("one_rank_each", [](const std::vector<std::string>& uuids) { value_of(device::one_rank_each(uuids)); });
+      .def("allocate", &Devices::allocated,
+           "(device: str, nbytes: int, holder: str, /) -> DeviceMemory\nOpens the device, which may take seconds. "
+           "Raises DeviceUnavailable, OutOfMemory.")
+      .def("put", &Devices::put,
+           "(device: str, data: Any, holder: str, /) -> DeviceMemory\nA copy of these bytes; blocks until it is there.")
+      .def("visible", &Devices::visible,
+           "(device: str, /) -> list[str]\nUUIDs of those of its kind that this process sees.")
+      .def("new_group", &Devices::new_group, "(device: str, /) -> str\nIts id, for all ranks.")
+      .def("held", &Devices::held, "() -> dict[str, int]\nBy device: bytes that pounce has of it.");
+  py::class_<Communicator>(
+      m, "Communicator",
+      "One rank's place in a group of devices. Main thread only; a signal stops it. Raises Timeout, LostError, "
+      "DeviceFailed; then the group is over.")
+      .def(py::init<const Devices&, const std::string&, const device::GroupId&, std::uint32_t, std::uint32_t>(),
+           "(devices: Devices, device: str, group: str, rank: int, ranks: int, /) -> None")
+      .def("join", &Communicator::join, "(seconds: float, /) -> None")
+      .def("broadcast", &Communicator::broadcast, "(memory: DeviceMemory, source: int, seconds: float, /) -> None");
+  m.def(
+      "one_rank_each", [](const std::vector<std::string>& uuids) { value_of(device::one_rank_each(uuids)); },
+      "(uuids: Sequence[str], /) -> None\nuuids: by rank, the device that it uses. Raises BadRequest: two ranks have "
+      "the same.");
 }
 
 }  // namespace pounce

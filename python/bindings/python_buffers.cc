@@ -57,6 +57,34 @@ Bytes copied(const Py_buffer& view) {
   return own_bytes(std::string(static_cast<const char*>(view.buf), static_cast<std::size_t>(view.len)));
 }
 
+namespace {
+
+// True if `object` has no holder but the caller's one reference, and the same holds for the chain of arrays whose
+// memory it views.
+bool only_ours(PyObject* object, Py_ssize_t expected) {
+  if (Py_REFCNT(object) > expected) return false;
+  if (PyMemoryView_Check(object)) {
+    PyObject* exporter = PyMemoryView_GET_BUFFER(object)->obj;
+    return exporter != nullptr && only_ours(exporter, 1);  // the view holds it once
+  }
+  if (!py::hasattr(object, "base") || !py::hasattr(object, "__array_interface__")) return true;
+  const py::object base = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "base"));
+  if (!base) throw py::error_already_set();
+  return base.is_none() || only_ours(base.ptr(), 2);  // the array's reference and ours
+}
+
+}  // namespace
+
+PendingBuffer::PendingBuffer(py::handle object) : view_(view_of(object)) {
+  if (!PyBuffer_IsContiguous(view_.get(), 'A')) throw py::value_error("a result's buffer is not contiguous");
+}
+
+Bytes PendingBuffer::settle(std::size_t copy_below) {
+  if (bytes_of(*view_).size() < copy_below || (!PyBytes_CheckExact(view_->obj) && !only_ours(view_->obj, 1)))
+    return copied(*view_);
+  return borrowed(std::move(view_));
+}
+
 py::object writable(WritableBytes memory) { return py::cast(std::move(memory)); }
 
 py::object to_python(WritableBytes memory, std::size_t copy_below) {
@@ -65,12 +93,13 @@ py::object to_python(WritableBytes memory, std::size_t copy_below) {
 }
 
 void bind_buffers(py::module_& m) {
-  py::class_<WritableBytes>(m, "Memory", py::buffer_protocol(), "Writable bytes: a result, or what a task gets.")
+  py::class_<WritableBytes>(m, "Memory", py::buffer_protocol(),
+                            "Writable bytes: a result, or what a task gets (buffer protocol).")
       .def_buffer([](WritableBytes& memory) {
         return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.bytes.data()),
                                static_cast<py::ssize_t>(memory.size()), false);
       })
-      .def("__len__", &WritableBytes::size);
+      .def("__len__", &WritableBytes::size, "() -> int");
 }
 
 }  // namespace pounce

@@ -43,4 +43,15 @@ pybind11::object writable(WritableBytes memory);
 // `bytes` if there are fewer: cheaper than a buffer object.
 pybind11::object to_python(WritableBytes memory, std::size_t copy_below);
 
+// A buffer of a result, which is lent only if it cannot change before it is sent: no other code can reach it.
+class PendingBuffer {
+ public:
+  explicit PendingBuffer(pybind11::handle object);
+  // Call it when the result's own references are gone.
+  Bytes settle(std::size_t copy_below);
+
+ private:
+  BufferView view_;
+};
+
 }  // namespace pounce

@@ -31,34 +31,53 @@ std::uint32_t submit_detached(Client& self, std::uint32_t request, std::uint32_t
 
 }  // namespace
 
+// `connection` and the result number the connection that has the question, 0 for none.
 void bind_questions(py::class_<Client, std::shared_ptr<Client>>& bound) {
   bound
-      .def("ask_queue", [](Client& self, std::uint32_t request,
-                           std::uint32_t connection) { return ask(self, connection, protocol::QueueAsk{request}); })
-      .def("ask_classes",
-           [](Client& self, std::uint32_t request, std::uint32_t connection) {
-             protocol::ClassesAsk question;
-             question.question = request;
-             return ask(self, connection, question);
-           })
-      .def("ask_status", [](Client& self, std::uint32_t request,
-                            std::uint32_t connection) { return ask(self, connection, protocol::StatusAsk{request}); })
-      .def("ask_choices", &ask_choices)
-      .def("submit_detached", &submit_detached)
-      .def("ask_detached",
-           [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name) {
-             return ask(self, connection, protocol::DetachedAsk{request, name});
-           })
-      .def("cancel_detached",
-           [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name, bool forget) {
-             return ask(self, connection, protocol::CancelDetached{request, name, forget});
-           })
-      .def("relay_detached", [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name,
-                                bool ok, const std::string& digest, const std::string& trouble) {
-        protocol::RelayDetached relay{request, name, ok, digest, {}};
-        if (!trouble.empty()) relay.error = {ErrorCode::kResultGone, trouble, {}, {}};
-        return ask(self, connection, relay);
-      });
+      .def(
+          "ask_queue",
+          [](Client& self, std::uint32_t request, std::uint32_t connection) {
+            return ask(self, connection, protocol::QueueAsk{request});
+          },
+          "(request: int, connection: int, /) -> int")
+      .def(
+          "ask_classes",
+          [](Client& self, std::uint32_t request, std::uint32_t connection) {
+            protocol::ClassesAsk question;
+            question.question = request;
+            return ask(self, connection, question);
+          },
+          "(request: int, connection: int, /) -> int")
+      .def(
+          "ask_status",
+          [](Client& self, std::uint32_t request, std::uint32_t connection) {
+            return ask(self, connection, protocol::StatusAsk{request});
+          },
+          "(request: int, connection: int, /) -> int")
+      .def("ask_choices", &ask_choices, "(request: int, connection: int, task: str, resources: Resources, /) -> int")
+      .def("submit_detached", &submit_detached,
+           "(request: int, connection: int, name: str, task: str, resources: Resources, retries: int, /) -> int")
+      .def(
+          "ask_detached",
+          [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name) {
+            return ask(self, connection, protocol::DetachedAsk{request, name});
+          },
+          "(request: int, connection: int, name: str, /) -> int")
+      .def(
+          "cancel_detached",
+          [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name, bool forget) {
+            return ask(self, connection, protocol::CancelDetached{request, name, forget});
+          },
+          "(request: int, connection: int, name: str, forget: bool, /) -> int")
+      .def(
+          "relay_detached",
+          [](Client& self, std::uint32_t request, std::uint32_t connection, const std::string& name, bool ok,
+             const std::string& digest, const std::string& trouble) {
+            protocol::RelayDetached relay{request, name, ok, digest, {}};
+            if (!trouble.empty()) relay.error = {ErrorCode::kResultGone, trouble, {}, {}};
+            return ask(self, connection, relay);
+          },
+          "(request: int, connection: int, name: str, ok: bool, digest: str, trouble: str, /) -> int");
 }
 
 }  // namespace pounce

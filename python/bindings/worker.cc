@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <mutex>
 #include <thread>
 
 #include "bindings.h"
@@ -31,42 +29,12 @@ namespace {
 
 using worker::Job;
 using worker::JobResult;
+using worker::WorkerEngine;
 using worker::WorkerHost;
 
 constexpr std::chrono::milliseconds kReaderPause{5};
 constexpr double kLongestPause = 3600;         // seconds until the next call of idle()
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
-
-// A borrowed result must not change before it is sent, so borrow only what no other code can reach. True if `object`
-// has no holder but the caller's one reference, and the same holds for the chain of arrays whose memory it views.
-bool only_ours(PyObject* object, Py_ssize_t expected) {
-  if (Py_REFCNT(object) > expected) return false;
-  if (PyMemoryView_Check(object)) {
-    PyObject* exporter = PyMemoryView_GET_BUFFER(object)->obj;
-    return exporter != nullptr && only_ours(exporter, 1);  // the view holds it once
-  }
-  if (!py::hasattr(object, "base") || !py::hasattr(object, "__array_interface__")) return true;
-  const py::object base = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "base"));
-  if (!base) throw py::error_already_set();
-  return base.is_none() || only_ours(base.ptr(), 2);  // the array's reference and ours
-}
-
-class PendingBuffer {
- public:
-  explicit PendingBuffer(py::handle object) : view_(view_of(object)) {
-    if (!PyBuffer_IsContiguous(view_.get(), 'A')) throw py::value_error("a result's buffer is not contiguous");
-  }
-
-  // Call when the outcome's own references are gone.
-  Bytes settle() {
-    if (bytes_of(*view_).size() < kCopyBelow || (!PyBytes_CheckExact(view_->obj) && !only_ours(view_->obj, 1)))
-      return copied(*view_);
-    return borrowed(std::move(view_));
-  }
-
- private:
-  BufferView view_;
-};
 
 // Takes a pending signal out here: otherwise Python handles it in the next bytecode, which may be unrelated code.
 // Raises exceptions other than KeyboardInterrupt (from a handler of the user).
@@ -197,7 +165,7 @@ class PyWorker {
       }
       released_buffers().release();  // after the wait: frees buffers released with a job's arrival before the job runs
       // The interrupt was meant for the previous task, or for this one, whose cancel came with it.
-      if (swallow_interrupt() && job && !job->failure && host_->cancel_asked(job->task))
+      if (swallow_interrupt() && job && !job->failure && cancel_asked(job->task))
         job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
       if (job) {
         run(std::move(*job), execute, describe);
@@ -214,7 +182,7 @@ class PyWorker {
   void tell_state(const std::string& word) {
     const NamespaceState state = namespace_state(word);
     const py::gil_scoped_release release;
-    if (host_ != nullptr) host_->tell_state(state);
+    if (host_ != nullptr) host_->with_engine([&](WorkerEngine& engine) { engine.tell_state(state); });
   }
 
   // Any thread; blocks while the reader is far behind, like printing.
@@ -263,28 +231,33 @@ class PyWorker {
 
   void remove_when_acknowledged(const TaskId& task, std::string file) {
     const py::gil_scoped_release release;
-    if (host_ != nullptr && !host_->forked()) host_->remove_when_acknowledged(task, std::move(file));
+    if (host_ == nullptr || host_->forked()) return;
+    host_->with_engine([&](WorkerEngine& engine) { engine.tasks().remove_when_acknowledged(task, std::move(file)); });
   }
 
   void tell_held() {
     const py::gil_scoped_release release;
-    if (host_ != nullptr) host_->tell_held();
+    if (host_ != nullptr) host_->with_engine([](WorkerEngine& engine) { engine.supervisor().tell_held(); });
   }
 
   void tell_loading(std::string module) {
     const py::gil_scoped_release release;
-    if (host_ != nullptr) host_->tell_loading(std::move(module));
+    if (host_ == nullptr) return;
+    host_->with_engine([&](WorkerEngine& engine) { engine.supervisor().tell_loading(std::move(module)); });
   }
   bool modules_asked() const { return host_ != nullptr && host_->modules_asked(); }  // any thread
   // Main thread, in idle(): modules to load ahead, by `needs` and `imports`; empty: no new request.
   std::map<std::string, std::vector<std::string>> modules() {
     const py::gil_scoped_release release;
     if (host_ == nullptr || !host_->modules_asked()) return {};
-    worker::ModulesAhead modules = host_->take_modules();
+    worker::ModulesAhead modules =
+        host_->with_engine([](WorkerEngine& engine) { return engine.attach_handler().take_modules(); });
     return {{"needs", std::move(modules.needs)}, {"imports", std::move(modules.imports)}};
   }
 
-  void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
+  void set_cloudpickle(std::string version) {
+    host_->with_engine([&](WorkerEngine& engine) { engine.attach_handler().set_cloudpickle(std::move(version)); });
+  }
   void close() {
     const py::gil_scoped_release release;
     if (host_->forked()) return;
@@ -324,7 +297,7 @@ class PyWorker {
     TaskId task() const { return job.task; }
     SessionId session() const { return job.session; }
     std::string kept_in() const { return job.kept_in; }
-    bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
+    bool cancel_asked() const { return worker.cancel_asked(job.task); }
   };
 
  private:
@@ -335,7 +308,7 @@ class PyWorker {
     if (job.failure) {
       result.error = std::move(*job.failure);
       result.pickle = own_bytes({});
-      interrupted = host_->end_run(task, std::move(result));
+      interrupted = end_run(task, std::move(result));
     } else {
       interrupted = call(std::move(job), execute, describe);
     }
@@ -344,7 +317,7 @@ class PyWorker {
 
   bool shown(const std::vector<Bytes>& message) {
     const py::gil_scoped_release release;
-    const bool taken = host_->show(message);
+    const bool taken = host_->with_engine([&](WorkerEngine& engine) { return engine.output().show(message); });
     if (!taken) std::this_thread::sleep_for(kReaderPause);
     return taken;
   }
@@ -374,7 +347,16 @@ class PyWorker {
     leave_forked_child();
     JobResult result = to_result(std::move(outcome));
     std::fflush(stdout);
-    return host_->end_run(task, std::move(result));
+    return end_run(task, std::move(result));
+  }
+
+  // Sends the result. True if a SIGINT was sent to this thread while the job ran. No further one comes for it.
+  bool end_run(const TaskId& task, JobResult result) {
+    return host_->with_engine([&](WorkerEngine& engine) { return engine.tasks().end_run(task, std::move(result)); });
+  }
+
+  bool cancel_asked(const TaskId& task) {
+    return host_->with_engine([&](WorkerEngine& engine) { return engine.tasks().cancel_asked(task); });
   }
 
   JobResult to_result(py::object record) {
@@ -389,8 +371,8 @@ class PyWorker {
       for (const py::handle buffer : outcome.buffers) pending.emplace_back(buffer);
     }
     record = py::none();  // now only the buffers refer to their memory
-    result.pickle = pending.front().settle();
-    for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle());
+    result.pickle = pending.front().settle(kCopyBelow);
+    for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle(kCopyBelow));
     return result;
   }
 
@@ -406,41 +388,69 @@ class PyWorker {
 
 void bind_worker(py::module_& m) {
   py::class_<PyWorker::View>(m, "Job")
-      .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
-      .def_property_readonly("parts", &PyWorker::View::parts)
-      .def_property_readonly("task", &PyWorker::View::task)
-      .def_property_readonly("session", &PyWorker::View::session)
-      .def_property_readonly("kept_in", &PyWorker::View::kept_in)
-      .def("object", &PyWorker::View::object)
-      .def("settings", &PyWorker::View::settings)
-      .def("cancel_asked", &PyWorker::View::cancel_asked);
-  py::class_<PyWorker>(m, "Worker")
+      .def_property_readonly("function_pickle", &PyWorker::View::function_pickle, "bytes")
+      .def_property_readonly("parts", &PyWorker::View::parts, "JobParts\nMade anew each time.")
+      .def_property_readonly("task", &PyWorker::View::task, "str")
+      .def_property_readonly("session", &PyWorker::View::session, "str\nOf the client whose task it is.")
+      .def_property_readonly("kept_in", &PyWorker::View::kept_in, "str")
+      .def("object", &PyWorker::View::object, "(index: int, /) -> PickledObject")
+      .def("settings", &PyWorker::View::settings, "() -> bytes | Memory\nThe pickle of the object that `parts` names.")
+      .def("cancel_asked", &PyWorker::View::cancel_asked, "() -> bool");
+  py::class_<PyWorker>(m, "Worker", "The interpreter's side of a worker.")
       .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string,
                     std::string, std::vector<std::string>>(),
            py::kw_only(), py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
            py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"), py::arg("interface") = "",
-           py::arg("ports") = "", py::arg("package_folders") = std::vector<std::string>{})
-      .def("serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none())
-      .def("wanted", &PyWorker::wanted)
-      .def("tell_state", &PyWorker::tell_state)
-      .def("tell_held", &PyWorker::tell_held)
-      .def("tell_loading", &PyWorker::tell_loading)
-      .def("modules", &PyWorker::modules)
-      .def_property_readonly("modules_asked", &PyWorker::modules_asked)
-      .def("show", &PyWorker::show)
-      .def("input", &PyWorker::input)
-      .def("answer", &PyWorker::answer)
-      .def("ending", &PyWorker::ending)
-      .def("yield_asked", &PyWorker::yield_asked)
-      .def_property_readonly("end_time", &PyWorker::end_time)
-      .def_property_readonly("devices", &PyWorker::devices)
-      .def_property_readonly("endpoint", &PyWorker::endpoint)
-      .def("remove_when_acknowledged", &PyWorker::remove_when_acknowledged)
-      .def("set_cloudpickle", &PyWorker::set_cloudpickle)
-      .def("close", &PyWorker::close);
+           py::arg("ports") = "", py::arg("package_folders") = std::vector<std::string>{},
+           "(*, supervisor: int, output: int, errors: int, log: int, page: int, facing: str, node: str, devices: str,"
+           " python: str, interface: str = \"\", ports: str = \"\", package_folders: list[str] = []) -> None")
+      .def(
+          "serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none(),
+          "(execute: Callable[[Job], JobOutcome], describe: Callable[[Job, BaseException], JobOutcome],"
+          " idle: Callable[[], float | None] | None = None) -> None\n"
+          "Runs tasks in the main thread until the worker ends. It calls idle() there after a task, unless another "
+          "waits. "
+          "What arrives meanwhile is queued, so idle() looks at wanted() often. idle() returns None, or after how many "
+          "seconds without a task it is to be called again.")
+      .def("wanted", &PyWorker::wanted, "() -> bool\nAny thread, cheap: a task waits, or the worker ends.")
+      .def("tell_state", &PyWorker::tell_state,
+           "(word: str, /) -> None\nAny thread. \"saved\", \"saving\" (the lease counts as busy), \"unsaved\" or "
+           "\"stepping\"; else ValueError.")
+      .def("tell_held", &PyWorker::tell_held,
+           "() -> None\nAny thread: a notebook holds this worker, which stays noted.")
+      .def("tell_loading", &PyWorker::tell_loading,
+           "(module: str, /) -> None\nAny thread: what is loaded ahead; empty: nothing.")
+      .def("modules", &PyWorker::modules,
+           "() -> dict[str, list[str]]\nIn idle(), once: by \"needs\" and \"imports\", what clients want loaded ahead.")
+      .def_property_readonly("modules_asked", &PyWorker::modules_asked,
+                             "bool\nAny thread, cheap: there is something new for modules().")
+      .def("show", &PyWorker::show,
+           "(message: bytes, buffers: Sequence[bytes], /) -> None\nAny thread. JSON of a Jupyter message and its "
+           "buffers; blocks while the client is far behind.")
+      .def(
+          "input", &PyWorker::input,
+          "() -> bytes | None\nMain thread, in a task: the client's next message to it. Blocks; None: the worker ends.")
+      .def("answer", &PyWorker::answer,
+           "(seconds: float, /) -> bytes | None\nMain thread, also when the worker ends: the client's answer to what "
+           "was shown. None: none came in time, or no client is there.")
+      .def("ending", &PyWorker::ending, "() -> bool\nAny thread, cheap: the worker ends.")
+      .def("yield_asked", &PyWorker::yield_asked,
+           "() -> bool\nAny thread, cheap: a task waits, and the running loop can be left.")
+      .def_property_readonly("end_time", &PyWorker::end_time,
+                             "int\nAny thread, never blocks: of the job, unix; 0: not known.")
+      .def_property_readonly("devices", &PyWorker::devices,
+                             "Devices\nOf this process; none is opened before its first use.")
+      .def_property_readonly("endpoint", &PyWorker::endpoint,
+                             "str\nAny thread, never blocks: \"tcp://10.0.0.1:40123\", where clients reach it.")
+      .def("remove_when_acknowledged", &PyWorker::remove_when_acknowledged,
+           "(task: str, file: str, /) -> None\nThe file at this path, once the client has the task's outcome.")
+      .def("set_cloudpickle", &PyWorker::set_cloudpickle, "(version: str, /) -> None")
+      .def("close", &PyWorker::close, "() -> None");
   m.attr("LOG_BYTES") = worker::kLogBytes;
-  m.def("most_memory", &most_memory);
-  m.def("append_to_log", &worker::append_to_log, py::call_guard<py::gil_scoped_release>());
+  m.def("most_memory", &most_memory,
+        "() -> int\nBytes that this process had at a time, since its kernel's count was last reset.");
+  m.def("append_to_log", &worker::append_to_log, py::call_guard<py::gil_scoped_release>(),
+        "(fd: int, data: bytes, /) -> None\nBounded, whatever is printed (worker/common/bounded_log.h).");
 }
 
 }  // namespace pounce

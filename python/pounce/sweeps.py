@@ -57,8 +57,8 @@ class Sweep:
         self._again: collections.deque[Member] = collections.deque()
         self._pruned: set[int] = set()
         self._first_heard: dict[int, float] = {}  # of attempts that run
-        self._news: queue.SimpleQueue[int] = queue.SimpleQueue()  # members that have ended or reported
-        self._told: set[int] = set()  # the numbers in _news: a member that reports often is there once
+        self._changed: queue.SimpleQueue[int] = queue.SimpleQueue()  # members that have ended or reported
+        self._told: set[int] = set()  # the numbers in _changed: a member that reports often is there once
         self._has_all = self._cancelled = False
         self._problem: BaseException | None = None
         self._over = threading.Event()
@@ -179,7 +179,7 @@ class Sweep:
         try:
             self._submit_up_to(self._most)
             while self._under_way:
-                number = self._news.get()
+                number = self._changed.get()
                 self._told.discard(number)
                 future = self._under_way.get(number)
                 if future is not None:
@@ -224,7 +224,7 @@ class Sweep:
     def _tell(self, number: int) -> None:
         if number not in self._told:
             self._told.add(number)
-            self._news.put(number)
+            self._changed.put(number)
 
     def _look_at(self, member: Member, future: Future) -> None:
         member.reports = future.reports

@@ -3,14 +3,10 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <memory>
-
-#include "base/unique_fd.h"
 
 namespace pounce {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce {
 

@@ -30,7 +30,6 @@ std::size_t edit_distance(std::string_view from, std::string_view to);
 std::string meant_word(std::string_view word, const std::vector<std::string>& candidates);
 
 // Text of untrusted peers for logs and terminals.
-
 // Escapes everything that could control a terminal or look like another line: control characters, marks that change
 // the writing direction and bytes that are not UTF-8 become \xNN, \n, \t. Cuts text over `most_bytes` and ends it
 // with "…".

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "tls/listener.h"
 
 namespace pounce::bulk {

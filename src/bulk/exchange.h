@@ -20,7 +20,6 @@
 #include "base/bytes.h"
 #include "base/unique_fd.h"
 #include "pounce/error.h"
-#include "pounce/result.h"
 
 namespace pounce::bulk {
 

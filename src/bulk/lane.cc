@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/threads.h"
-#include "bulk/stream_thread.h"
 
 namespace pounce::bulk {
 namespace {

@@ -3,9 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <string>
 #include <utility>
 
 #include "identity/proof.h"
@@ -15,40 +13,17 @@ namespace pounce::client {
 namespace {
 
 // "CONDA_*": every longer name of letters, digits and _ that begins so.
-constexpr std::array<std::string_view, 34> kTravels = {"PATH",
-                                                       "LD_LIBRARY_PATH",
-                                                       "HOME",
-                                                       "USER",
-                                                       "LOGNAME",
-                                                       "SHELL",
-                                                       "TMPDIR",
-                                                       "TZ",  // the user's
-                                                       "LANG",
-                                                       "LANGUAGE",
-                                                       "LC_*",  // language
-                                                       "PYTHONPATH",
-                                                       "PYTHONUNBUFFERED",
-                                                       "PYTHONHASHSEED",
-                                                       "VIRTUAL_ENV",
-                                                       "CONDA_*",  // Python's
-                                                       "MODULEPATH",
-                                                       "MODULESHOME",
-                                                       "LOADEDMODULES",
-                                                       "_LMFILES_",
-                                                       "LMOD_*",  // modules loaded
-                                                       "OMP_*",
-                                                       "MKL_*",
-                                                       "OPENBLAS_NUM_THREADS",
-                                                       "NUMEXPR_*",
-                                                       "VECLIB_MAXIMUM_THREADS",
-                                                       "BLIS_NUM_THREADS",  // threads
-                                                       "CUDA_HOME",
-                                                       "CUDA_PATH",
-                                                       "XDG_CACHE_HOME",
-                                                       "HF_HOME",
-                                                       "TORCH_HOME",
-                                                       "MPLBACKEND",
-                                                       "MPLCONFIGDIR"};  // libraries
+constexpr std::string_view kTravels[] = {
+    // the user's, and the language
+    "PATH", "LD_LIBRARY_PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*",
+    // Python's
+    "PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONHASHSEED", "VIRTUAL_ENV", "CONDA_*",
+    // modules that are loaded
+    "MODULEPATH", "MODULESHOME", "LOADEDMODULES", "_LMFILES_", "LMOD_*",
+    // threads
+    "OMP_*", "MKL_*", "OPENBLAS_NUM_THREADS", "NUMEXPR_*", "VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS",
+    // libraries
+    "CUDA_HOME", "CUDA_PATH", "XDG_CACHE_HOME", "HF_HOME", "TORCH_HOME", "MPLBACKEND", "MPLCONFIGDIR"};
 
 bool word(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {

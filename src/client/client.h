@@ -14,7 +14,7 @@
 #include "base/process.h"
 #include "client/calls.h"
 #include "client/engine.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::client {
 

@@ -1,7 +1,6 @@
 // The public C++ client: an engine, and what it reported of each command. Only the calls below drain its events.
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <utility>

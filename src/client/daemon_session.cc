@@ -1,9 +1,7 @@
 #include "client/daemon_session.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
 
 #include "base/overloaded.h"
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,7 +20,6 @@
 #include "model/ids.h"
 #include "model/task.h"
 #include "pounce/error.h"
-#include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/zmq_context.h"
 

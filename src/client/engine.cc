@@ -1,7 +1,6 @@
 #include "client/engine.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/overloaded.h"
 #include "messages/sentence.h"

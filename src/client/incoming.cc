@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "memory/block_pool.h"
-#include "memory/memory_block.h"
 
 namespace pounce::client {
 namespace {

@@ -4,13 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "bulk/exchange.h"
 #include "client/objects.h"
 #include "memory/memory_block.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"
 

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "identity/content_digest.h"
 

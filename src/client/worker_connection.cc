@@ -1,8 +1,5 @@
 #include "client/worker_connection.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "protocol/message_limits.h"
 #include "transport/dealer_socket.h"
 #include "transport/local_channel.h"

@@ -1,7 +1,5 @@
 #include "client/worker_objects.h"
 
-#include <utility>
-
 namespace pounce::client {
 
 bool ObjectsAtWorker::confirmed(const ObjectId& id) const {

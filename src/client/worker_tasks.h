@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,7 +16,7 @@
 #include "client/worker_connection.h"
 #include "client/worker_objects.h"
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"
 

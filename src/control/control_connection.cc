@@ -6,7 +6,6 @@
 #include "pounce/version.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
-#include "transport/zmq_context.h"
 
 namespace pounce::control {
 

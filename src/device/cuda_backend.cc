@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <vector>
 
 #include "device/cuda_runtime.h"

@@ -1,7 +1,5 @@
 #include "device/cuda_runtime.h"
 
-#include <string>
-
 #include "device/shared_library.h"
 
 namespace pounce::device {

@@ -1,11 +1,8 @@
 #include "device/devices.h"
 
 #include <charconv>
-#include <map>
 #include <set>
 #include <utility>
-
-#include "device/driver.h"
 
 namespace pounce::device {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "device/device.h"
 #include "device/driver.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::device {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::device {
 

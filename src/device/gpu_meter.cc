@@ -67,9 +67,9 @@ struct GpuMeter::Shared {
   std::vector<GpuFailure> failures;
   std::optional<Question> question;
   std::optional<std::optional<Uuids>> answer;
-  UniqueFd news{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  UniqueFd answered{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 
-  void tell() const { ::eventfd_write(news.get(), 1); }
+  void tell() const { ::eventfd_write(answered.get(), 1); }
 
   void add(const Nvml::Look& look) {
     all.add(look, busy);
@@ -195,11 +195,11 @@ std::deque<TaskUse> GpuMeter::tasks() const {
   return shared_->tasks;
 }
 
-int GpuMeter::event_fd() const { return shared_->news.get(); }
+int GpuMeter::event_fd() const { return shared_->answered.get(); }
 
 void GpuMeter::hear() {
   eventfd_t count = 0;
-  ::eventfd_read(shared_->news.get(), &count);
+  ::eventfd_read(shared_->answered.get(), &count);
 }
 
 std::optional<std::vector<DeviceFacts>> GpuMeter::facts() const {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstring>
 
-#include "device/cuda_runtime.h"
 #include "device/shared_library.h"
 
 namespace pounce::device {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <optional>
 #include <sstream>
-#include <string>
 
 #include "device/shared_library.h"
 

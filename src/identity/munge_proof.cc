@@ -5,7 +5,6 @@
 #include <sodium.h>
 #include <sys/types.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/curve_key.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::identity {
 

@@ -2,8 +2,8 @@
 // where it goes to Slurm; on the wire the table of fields decides alone. Pure. Thread: any.
 #pragma once
 
+#include "pounce/error.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 
 namespace pounce::job {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "model/job.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::launch {
 
@@ -24,7 +24,6 @@ void kill_session(pid_t leader);
 
 // Starting a program that outlives us. Nothing runs before the caller has noted who it is: the child waits at a gate
 // between fork and exec, and ends by itself when its parent dies there. Thread: loop.
-
 // The program gets a session of its own, the spec's log for appended output, no inherited descriptors, no blocked or
 // ignored signals, and exactly the spec's environment. `note` is called before it runs; an error of `note` ends the
 // child unstarted.

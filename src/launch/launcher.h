@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "slurm/questions.h"
 
 namespace pounce::launch {

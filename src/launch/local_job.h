@@ -5,14 +5,13 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "launch/local_nodes.h"
 #include "model/job.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::launch {
 

@@ -12,7 +12,6 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "launch/detached_process.h"
-#include "launch/local_nodes.h"
 
 namespace pounce::launch {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "base/network.h"
 #include "base/text.h"
-#include "job/job_identity.h"
-#include "job/slurm_step.h"
+#include "job/inside_job.h"
 
 extern char** environ;
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "model/job.h"
+#include "pounce/error.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 
 namespace pounce::launch {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "memory/memory_block.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::memory {
 

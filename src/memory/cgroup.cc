@@ -4,7 +4,6 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
-#include <string>
 #include <string_view>
 
 namespace pounce::memory {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::memory {
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/unique_fd.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::memory {
 

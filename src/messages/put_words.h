@@ -4,8 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <type_traits>
 #include <vector>
 
 #include "model/job.h"

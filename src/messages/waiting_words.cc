@@ -3,8 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "job/slurm_reason.h"
-
 namespace pounce::messages {
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "policy/policy.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::policy {
 

@@ -13,7 +13,6 @@
 #include "policy/policy.h"
 #include "pounce/error.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 
 namespace pounce::policy {
 

@@ -1,14 +1,20 @@
-// The content of a checked policy file, with every name resolved. Thread: any.
+// A policy: its content, and its file, which is one JSON document, comments allowed. Everything in a file is checked,
+// each complaint names its place, and an unknown key is refused: a misspelt limit must not silently be none. Pure.
+// Thread: any.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/qos.h"
+#include "pounce/error.h"
 #include "pounce/fields.h"
 
 namespace pounce::policy {
@@ -49,7 +55,7 @@ struct Leasing {
   }
 };
 
-struct Policy {
+struct Policy {                // of a checked file, with every name resolved
   std::vector<Class> classes;  // sorted by name
   Leasing leasing;
   std::map<std::string, std::uint64_t> gpu_memory_mib;        // by Slurm's name of the GPU type
@@ -63,5 +69,20 @@ struct Policy {
 
 std::string ports_text(const Policy& policy);  // "50000-50999"; empty: any
 std::vector<Qos> all_qos(const Policy& policy);
+
+// ---- its file -----------------------------------------------------------------------------------------------------
+
+inline constexpr std::size_t kMostPolicyBytes = 1 << 20;
+
+Result<Policy> parse_policy(std::string_view text);  // kBadRequest
+// A file with these QoS as classes, which parse_policy reads back unchanged.
+std::string policy_text(const std::vector<Qos>& qos);
+
+// What is wrong with a policy, as an error.
+inline tl::unexpected<Error> bad(std::string text) { return failure(ErrorCode::kBadRequest, std::move(text)); }
+
+// Checks the names in a policy that must exist: classes in preempts and fallbacks, options of sbatch, placeholders.
+// Replaces the classes that a class preempts by their QoS, sorted.
+Result<void> resolve(Policy& policy);
 
 }  // namespace pounce::policy

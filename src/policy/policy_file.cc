@@ -1,11 +1,10 @@
 // A policy file: its JSON document, read with every complaint naming its place, and written.
 
-#include "policy/policy_file.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "policy/policy.h"
 #include "policy/policy_keys.h"
 
 namespace pounce::policy {

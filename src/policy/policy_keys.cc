@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "base/durations.h"
 #include "base/text.h"
-#include "policy/policy.h"
 #include "pounce/resources.h"
 
 namespace pounce::policy {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "policy/job_template.h"
-#include "policy/policy_file.h"
+#include "policy/policy.h"
 #include "policy/policy_keys.h"
 
 namespace pounce::policy {

@@ -1,7 +1,5 @@
 #include "policy_simulator/batch_system.h"
 
-#include <algorithm>
-
 namespace pounce::policy_simulator {
 namespace {
 

@@ -18,8 +18,8 @@
 #include "model/job.h"
 #include "model/queue_snapshot.h"
 #include "policy_simulator/simulated_day.h"
+#include "pounce/error.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 
 namespace pounce::policy_simulator {
 

@@ -1,6 +1,5 @@
 #include "protocol/codec.h"
 
-#include <optional>
 #include <unordered_map>
 #include <utility>
 

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 
 namespace pounce::protocol {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/result.h"
 #include "protocol/messages.h"
 
 namespace pounce::protocol {

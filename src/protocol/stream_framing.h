@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::protocol {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/result.h"
 
 namespace pounce::saved_state {
 

@@ -8,15 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 #include "base/file_io.h"
 #include "base/trusted_path.h"
-#include "base/unique_fd.h"
 #include "saved_state/manifest.h"
 
 namespace pounce::saved_state {

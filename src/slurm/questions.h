@@ -15,8 +15,8 @@
 #include "model/job.h"
 #include "model/qos.h"
 #include "model/queue_snapshot.h"
+#include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/result.h"
 
 namespace pounce::slurm {
 

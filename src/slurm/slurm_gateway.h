@@ -12,10 +12,9 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "slurm/questions.h"
 
 namespace pounce::slurm {

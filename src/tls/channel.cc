@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/random_id.h"
-#include "tls/stream.h"
 #include "tls/tcp_socket.h"
 
 namespace pounce::tls {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "tls/message_framing.h"
 #include "tls/stream.h"
 #include "transport/channel.h"

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "tls/channel.h"
 #include "tls/stream.h"
 

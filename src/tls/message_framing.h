@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "transport/frame.h"
 
 namespace pounce::tls {

@@ -4,13 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
 #include "base/network.h"
 #include "base/unique_fd.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::tls {
 

@@ -43,19 +43,10 @@ void DealerSocket::Impl::open(Context& context, const KeyPair& own, const Public
   socket.set(zmq::sockopt::linger, 0);
   set_keys(socket, own);
   socket.set(zmq::sockopt::curve_serverkey, zmq::buffer(server.bytes));
-  socket.set(zmq::sockopt::maxmsgsize, static_cast<int64_t>(options.max_frame_bytes));
-  socket.set(zmq::sockopt::handshake_ivl, milliseconds(options.handshake));
-  socket.set(zmq::sockopt::sndhwm, options.high_water_mark);
-  socket.set(zmq::sockopt::rcvhwm, options.high_water_mark);
-  socket.set(zmq::sockopt::sndtimeo, 0);
+  set_limits(socket, options);
   socket.set(zmq::sockopt::immediate, 1);  // do not queue for a connection that is not established
   socket.set(zmq::sockopt::reconnect_ivl, 100);
   socket.set(zmq::sockopt::reconnect_ivl_max, 5000);
-  if (options.heartbeat.count() > 0) {
-    socket.set(zmq::sockopt::heartbeat_ivl, milliseconds(options.heartbeat));
-    socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
-    socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
-  }
   const std::string watch = unused_monitor_name();
   if (zmq_socket_monitor(socket.handle(), watch.c_str(), kWatched) != 0) throw zmq::error_t();
   monitor = zmq::socket_t(zmq_context(context), zmq::socket_type::pair);

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/curve_key.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "transport/channel.h"
 #include "transport/frame.h"
 #include "transport/zmq_context.h"

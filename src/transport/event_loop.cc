@@ -1,6 +1,5 @@
 #include "transport/event_loop.h"
 
-#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>

@@ -9,7 +9,6 @@
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "base/clock.h"
 

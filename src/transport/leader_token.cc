@@ -32,7 +32,7 @@ constexpr int kHoldsAlone = 16;
 struct Waiter {  // a thread in pump_until
   const std::function<bool()>& done;
   bool finished = false, leads = false;
-  std::condition_variable news;  // signals: finished, become the leader, or take the leader token for a turn
+  std::condition_variable signal;  // signals: finished, become the leader, or take the leader token for a turn
 };
 
 template <class Act>
@@ -112,7 +112,7 @@ void LeaderToken::Impl::release() {
   if (wanting > 0 && !leader_first())
     freed.notify_one();
   else if (leader_waiting != nullptr)
-    leader_waiting->news.notify_one();
+    leader_waiting->signal.notify_one();
   if (parked) {
     parked = false;
     standby.notify_one();
@@ -140,7 +140,7 @@ void LeaderToken::Impl::take_to_turn(Lock& lock, Waiter& leader) {
   leader_waiting = &leader;
   while (held || (wanting > 0 && !leader_first())) {
     wake_holder();  // the stand-by thread; a thread in hold() is not in a turn
-    leader.news.wait(lock);
+    leader.signal.wait(lock);
   }
   leader_waiting = nullptr;
   take();
@@ -152,7 +152,7 @@ void LeaderToken::Impl::check_waiters() {
   for (Waiter* waiter : waiters) {
     if (waiter->finished || !waiter->done()) continue;
     waiter->finished = true;
-    waiter->news.notify_one();
+    waiter->signal.notify_one();
   }
 }
 
@@ -178,8 +178,8 @@ void LeaderToken::Impl::turn(Lock& lock, TimePoint until) {
 bool LeaderToken::Impl::pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
   if (leading) wake_holder();  // our result may have come in an earlier turn: the leader must check us
   while (leading) {
-    me.news.wait_until(lock, std::min(deadline, Clock::now() + kLook),
-                       [&] { return me.finished || !leading || stopping; });
+    me.signal.wait_until(lock, std::min(deadline, Clock::now() + kLook),
+                         [&] { return me.finished || !leading || stopping; });
     if (me.finished) return true;
     if (stopping || Clock::now() >= deadline) return false;
     if (!leading) break;
@@ -217,7 +217,7 @@ void LeaderToken::Impl::leave(Waiter& me) {
   if (leading) return;
   const auto next =
       std::find_if(waiters.begin(), waiters.end(), [](const Waiter* waiter) { return !waiter->finished; });
-  if (next != waiters.end()) (*next)->news.notify_one();
+  if (next != waiters.end()) (*next)->signal.notify_one();
 }
 
 // ---- the stand-by thread -----------------------------------------------------------------------------------------

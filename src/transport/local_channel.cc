@@ -1,13 +1,10 @@
 #include "transport/local_channel.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
-#include <string>
 #include <utility>
 
 #include "transport/zmq_context.h"  // to_z85

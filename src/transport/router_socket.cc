@@ -4,8 +4,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <optional>
-#include <string>
 
 #include "base/check.h"
 #include "transport/connection_monitor.h"
@@ -88,19 +86,10 @@ void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
   if (zmq_setsockopt(socket.handle(), kZapEnforceDomain, &on, sizeof on) != 0) throw zmq::error_t();
   socket.set(zmq::sockopt::router_mandatory, 1);
   socket.set(zmq::sockopt::router_handover, 0);
-  socket.set(zmq::sockopt::maxmsgsize, static_cast<int64_t>(options.max_frame_bytes));
-  socket.set(zmq::sockopt::handshake_ivl, milliseconds(options.handshake));
-  socket.set(zmq::sockopt::sndhwm, options.high_water_mark);
-  socket.set(zmq::sockopt::rcvhwm, options.high_water_mark);
-  socket.set(zmq::sockopt::sndtimeo, 0);
+  set_limits(socket, options);
   socket.set(zmq::sockopt::backlog, 1024);
-  if (options.heartbeat.count() > 0) {
-    socket.set(zmq::sockopt::heartbeat_ivl, milliseconds(options.heartbeat));
-    socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
-    socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
-  }
-  const ConnectionMonitor::Wanted news{options.tells_losses, options.most_newcomers};
-  if (news.anything()) connections.watch(context, socket, news);
+  const ConnectionMonitor::Wanted watched{options.tells_losses, options.most_newcomers};
+  if (watched.anything()) connections.watch(context, socket, watched);
   endpoints.clear();
   for (const std::string& endpoint : wanted) {
     bind_one(socket, endpoint);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/curve_key.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "transport/channel.h"  // Sent
 #include "transport/frame.h"
 #include "transport/zmq_context.h"

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <charconv>
-#include <optional>
 
 namespace pounce::transport {
 namespace {

@@ -11,7 +11,7 @@
 #include <zmq.hpp>
 
 #include "base/curve_key.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "transport/frame.h"
 #include "transport/zmq_context.h"
 
@@ -26,6 +26,7 @@ zmq::context_t& zmq_context(Context& context);
 
 // Every part of the next message, or nothing. A message of more than kFramesPerMessage parts is read and dropped.
 std::optional<Message> receive_message(zmq::socket_t& socket);
+
 // As ZeroMQ's options take times.
 inline int milliseconds(std::chrono::milliseconds duration) { return static_cast<int>(duration.count()); }
 
@@ -56,6 +57,21 @@ auto through_signals(const Call& call) {
 }
 
 void set_keys(zmq::socket_t& socket, const KeyPair& keys);
+
+// Of ClientOptions or ServerOptions: sizes and times. A send never waits.
+template <class Options>
+void set_limits(zmq::socket_t& socket, const Options& options) {
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<int64_t>(options.max_frame_bytes));
+  socket.set(zmq::sockopt::handshake_ivl, milliseconds(options.handshake));
+  socket.set(zmq::sockopt::sndhwm, options.high_water_mark);
+  socket.set(zmq::sockopt::rcvhwm, options.high_water_mark);
+  socket.set(zmq::sockopt::sndtimeo, 0);
+  if (options.heartbeat.count() > 0) {
+    socket.set(zmq::sockopt::heartbeat_ivl, milliseconds(options.heartbeat));
+    socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
+    socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
+  }
+}
 
 // Runs `act`; a zmq::error_t becomes an Error of `code` whose text starts with `what`.
 Result<void> guarded(ErrorCode code, const std::string& what, const std::function<void()>& act);

@@ -47,8 +47,7 @@ tls::Credential same(const tls::Credential& other) {
   return made;
 }
 
-// ---- plain TCP
-// ---------------------------------------------------------------------------------------------------------
+// ---- plain TCP ----------------------------------------------------------------------------------------------------
 
 void plain_receive(int fd, char* into, std::size_t size) {
   for (std::size_t at = 0; at < size;) {
@@ -66,8 +65,7 @@ void plain_send(int fd, const char* from, std::size_t size) {
   }
 }
 
-// ---- the bulk lane
-// -----------------------------------------------------------------------------------------------------
+// ---- the bulk lane ------------------------------------------------------------------------------------------------
 
 void wait_for(tls::Channel& channel, bool to_send = false) {
   if (channel.ready(to_send)) return;
@@ -107,8 +105,7 @@ void bulk_receive(tls::Channel& channel, char* into, std::size_t size, bool copi
   while (channel.wants_write()) channel.flush();
 }
 
-// ---- both ends
-// ---------------------------------------------------------------------------------------------------------
+// ---- both ends ----------------------------------------------------------------------------------------------------
 
 template <class Act>
 void side_by_side(int streams, const Act& act) {

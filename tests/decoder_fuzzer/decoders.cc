@@ -11,7 +11,7 @@
 #include "decoder_fuzzer/record_decoders.h"
 #include "job/job_tag.h"
 #include "model/json.h"
-#include "policy/policy_file.h"
+#include "policy/policy.h"
 #include "pounced/startup/config.h"
 #include "pounced/storage/journal.h"
 #include "protocol/codec.h"

@@ -1,67 +1,48 @@
-"""Values of C++ as Python sees them: records, whose names and types the stub has as the tables have them.
-
-`python tests/python/records_test.py` writes the fields of every record anew into the stub, as the built _core has them.
-"""
+"""Values of C++ as Python sees them: records with the names and types of their tables, and the stub that is made of _core."""
 
 from __future__ import annotations
 
 import ast
-import re
+import runpy
 from pathlib import Path
 
 import pytest
 from pounce import _core
 from pounce._engine.options import Options
 
-STUB = Path(__file__).resolve().parents[2] / "python/pounce/_core.pyi"
+ROOT = Path(__file__).resolve().parents[2]
+STUB = runpy.run_path(str(ROOT / "python/bindings/make_stub.py"))["stub"](_core)
+CLASSES = {node.name: node for node in ast.parse(STUB).body if isinstance(node, ast.ClassDef)}
 RECORDS = {name: kind for name, kind in vars(_core).items() if hasattr(kind, "_fields")}
+METHODS = [(name, member) for name, kind in vars(_core).items() if isinstance(kind, type) and name not in RECORDS
+           for member, value in vars(kind).items() if callable(value) and not member.startswith("_")]
 
 
-def stubbed(record: str) -> dict[str, str]:
-    """The fields that the stub gives this record, with their types."""
-    (kind,) = (node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef) and node.name == record)
-    return {line.target.id: ast.unparse(line.annotation) for line in kind.body if isinstance(line, ast.AnnAssign)}
-
-
-def renewed(stub: str) -> str:
-    """The stub with the records' fields of today. Notes behind fields stay."""
-    for record, kind in RECORDS.items():
-        written = re.search(rf"^class {record}\(NamedTuple\):\n((?:    \w+: .*\n)*)", stub, re.MULTILINE)
-        if written is None:
-            continue
-        notes = dict(re.findall(r"^    (\w+): .*? = \.\.\.(  #.*)$", written[1], re.MULTILINE))
-        fields = "".join(f"    {name}: {type_} = ...{notes.get(name, '')}\n" for name, type_ in kind.__annotations__.items())
-        stub = stub[: written.start(1)] + fields + stub[written.end(1) :]
-    return stub
+def test_the_build_has_written_the_stub_beside_the_sources():
+    assert (ROOT / "python/pounce/_core.pyi").read_text() == STUB
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_the_stub_names_each_field_of_the_table(record):
-    fields = RECORDS[record].__annotations__
+def test_the_stub_has_each_field_of_the_table(record):
+    lines = [line for line in CLASSES[record].body if isinstance(line, ast.AnnAssign)]
 
-    assert list(fields) == list(RECORDS[record]._fields)
-    assert list(stubbed(record).items()) == list(fields.items()), "renew the stub: python tests/python/records_test.py"
+    stubbed = [(ast.unparse(line.target), ast.unparse(line.annotation)) for line in lines]
 
-
-def test_a_field_that_the_stub_lacks_or_has_otherwise_is_written_into_it():
-    stub = STUB.read_text()
-    (line,) = (line for line in stub.splitlines(keepends=True) if line.startswith("    gpu_memory_mib: "))
-
-    assert renewed(stub) == stub
-    assert renewed(stub.replace(line, "")) == renewed(stub.replace(line, "    gpu_memory_mib: str = ...\n")) == stub
+    assert [name for name, _ in stubbed] == list(RECORDS[record]._fields)
+    assert stubbed == list(RECORDS[record].__annotations__.items())
 
 
-def test_the_stub_names_each_record_and_no_other():
-    named = [node.name for node in ast.parse(STUB.read_text()).body
-             if isinstance(node, ast.ClassDef) and any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)]
+@pytest.mark.parametrize(("kind", "method"), METHODS)
+def test_each_binding_says_its_signature(kind, method):
+    stubbed = [node.name for node in CLASSES[kind].body if isinstance(node, ast.FunctionDef)]
 
-    assert named == list(RECORDS) and len(named) > 20
+    assert method in stubbed, "its .def has no text that begins with a signature"
 
 
 def test_no_binding_returns_a_tuple_of_places():
-    sources = "".join(path.read_text() for path in (STUB.parents[1] / "bindings").glob("*"))
+    sources = "".join(path.read_text() for path in (ROOT / "python/bindings").glob("*"))
 
-    assert "make_tuple" not in sources and "tuple[" not in STUB.read_text().replace("ERROR_CODES: tuple[ErrorCode, ...]", "")
+    assert "make_tuple" not in sources and "tuple[" not in STUB.replace("ERROR_CODES: tuple[ErrorCode, ...]", "")
 
 
 def test_a_record_has_the_structs_defaults():
@@ -100,7 +81,3 @@ def test_what_is_no_record_is_refused(home):
     """)
 
     assert done.reports == {"refused": True}
-
-
-if __name__ == "__main__":
-    STUB.write_text(renewed(STUB.read_text()))

@@ -26,12 +26,12 @@ def prints(path, data: bytes) -> None:
 
 def test_what_was_printed_since_is_shown_once(path):
     log = TaskLog(path)
-    assert log.news() == b""  # no file yet
+    assert log.unread() == b""  # no file yet
 
     prints(path, b"one\n")
-    assert log.news() == b"one\n"
+    assert log.unread() == b"one\n"
     prints(path, b"two\n")
-    assert (log.news(), log.news(), log.whole()) == (b"two\n", b"", b"one\ntwo\n")
+    assert (log.unread(), log.unread(), log.whole()) == (b"two\n", b"", b"one\ntwo\n")
 
 
 def test_a_follower_sees_every_line_once_over_several_shortenings(path):
@@ -41,8 +41,8 @@ def test_a_follower_sees_every_line_once_over_several_shortenings(path):
         prints(path, line)
         printed += line
         if number % 400 == 0:
-            shown += log.news()
-    shown += log.news()
+            shown += log.unread()
+    shown += log.unread()
 
     same = shown == printed  # not in the assertion, which would show 20 MB of difference
     assert same
@@ -52,24 +52,24 @@ def test_a_follower_sees_every_line_once_over_several_shortenings(path):
 def test_what_was_removed_before_anybody_looked_is_said_and_the_rest_is_shown(path):
     log = TaskLog(path)
     prints(path, b"first\n")
-    log.news()
+    log.unread()
     prints(path, LINE * (_core.LOG_BYTES // len(LINE)))
     prints(path, b"last\n")
 
-    first_line, *rest = log.news().splitlines(keepends=True)
+    first_line, *rest = log.unread().splitlines(keepends=True)
 
     removed = int(first_line.split(b"=")[1].split(b";")[0])
     assert removed + len(b"".join(rest)) == len(b"first\n") + _core.LOG_BYTES + len(b"last\n")
-    assert rest[-1] == b"last\n" and log.news() == b""
+    assert rest[-1] == b"last\n" and log.unread() == b""
 
 
 def test_a_later_follower_is_shown_what_comes_from_now_on(path):
     prints(path, b"before\n")
     log = TaskLog(path)
-    log.news()
+    log.unread()
     prints(path, b"after\n")
 
-    assert log.news() == b"after\n"
+    assert log.unread() == b"after\n"
 
 
 def test_of_a_file_longer_than_any_log_only_the_end_is_read(path):
@@ -79,9 +79,9 @@ def test_of_a_file_longer_than_any_log_only_the_end_is_read(path):
         file.write(b"the end\n")
     log = TaskLog(path)
 
-    for data in (log.whole(), log.news()):
+    for data in (log.whole(), log.unread()):
         assert len(data) == task_log._MOST and data.endswith(b"the end\n")
-    assert log.news() == b""
+    assert log.unread() == b""
 
 
 def test_what_a_relay_writes_is_bounded_as_well(path):

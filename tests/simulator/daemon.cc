@@ -111,8 +111,7 @@ bool Daemon::owes_a_lease() const {
   return may_go > 0 && world_.slurm.waiting() > leaving;
 }
 
-// ---- who is there
-// ----------------------------------------------------------------------------------------------------
+// ---- who is there -------------------------------------------------------------------------------------------------
 
 void Daemon::connected(Client& client, const Wire& wire) { clients_[client.id()] = {&client, wire}; }
 
@@ -160,8 +159,7 @@ void Daemon::to_worker(lease::WorkerLink link, Tell tell) {
   });
 }
 
-// ---- the lease core
-// --------------------------------------------------------------------------------------------------
+// ---- the lease core -----------------------------------------------------------------------------------------------
 
 void Daemon::hear(const lease::Event& event) {
   if (life_ == 0) return;

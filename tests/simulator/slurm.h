@@ -10,7 +10,7 @@
 
 #include "model/job.h"
 #include "model/queue_snapshot.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "simulator/faults.h"
 #include "simulator/timeline.h"
 

@@ -38,8 +38,7 @@ class World {
   Verdict live();
   std::string history() const;  // of every lease and session, to understand a failure
 
-  // ---- for its cast
-  // ---------------------------------------------------------------------------------------------------
+  // ---- for its cast -----------------------------------------------------------------------------------------------
   void fail(const std::string& what);
   void complain(const Ledger::Complaint& complaint) {
     if (complaint) fail(*complaint);

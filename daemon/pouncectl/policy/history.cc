@@ -16,7 +16,7 @@
 #include "base/file_io.h"
 #include "base/unique_fd.h"
 #include "model/json.h"
-#include "policy/policy_file.h"
+#include "policy/policy.h"
 
 namespace pounce::ctl {
 

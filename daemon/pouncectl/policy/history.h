@@ -3,12 +3,11 @@
 // Thread: main.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/qos.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::ctl {
 

@@ -8,8 +8,8 @@
 #include "policy/plan.h"
 #include "policy/policy.h"
 #include "policy_simulator/simulated_day.h"
+#include "pounce/error.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/policy/history.h"
 
@@ -44,12 +44,10 @@ Result<PolicyReport> report_on(const policy::Policy& policy, const QosFacts& fac
                                const std::vector<PolicyRecord>& records);
 
 // A request as a JSON object, in the words of Client.options. Pure. Thread: any.
-
 // {"gpus": 1, "gpu_type": ["a100", "v100"], "gpu_memory": ">=20GB", "time": "20min"}. kBadRequest names the fault.
 Result<Resources> request_from(const std::string& text);
 
 // The simulated site of a policy. Pure. Thread: any.
-
 // kBadRequest: the policy has no class to simulate.
 Result<policy_simulator::Site> site_of(const policy::Policy& policy, const SimulateOptions& options);
 

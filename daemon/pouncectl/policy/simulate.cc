@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "policy_simulator/simulated_day.h"
-#include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/output.h"
 #include "pouncectl/policy/policy_commands.h"

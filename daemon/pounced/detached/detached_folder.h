@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/state_files.h"
 
 namespace pounce::daemon {

@@ -23,7 +23,7 @@ void DetachedTasks::relay(Live& live, const Error& why) {
   protocol::DetachedRow& row = live.record.row;
   spdlog::info("detached task {} is relayed: {}", row.name, messages::text(why));
   row.relayed = true;
-  row.cause = {.code = CauseCode::kRelayed, .time = whole(setup_.hold), .node = row.node};
+  row.cause = {.code = CauseCode::kRelayed, .time = whole(setup_.keep_outcome), .node = row.node};
   live.last_use = Clock::now();
   save(live.record);
   publish(row);
@@ -86,12 +86,13 @@ TimePoint DetachedTasks::relay_last_seen(const Live& live) {
 void DetachedTasks::end_unfetched_tasks() {
   std::vector<SessionId> unfetched;
   for (const auto& [session, live] : live_)
-    if (live.record.row.relayed && std::max(live.last_use, relay_last_seen(live)) + setup_.hold < Clock::now())
+    if (live.record.row.relayed && std::max(live.last_use, relay_last_seen(live)) + setup_.keep_outcome < Clock::now())
       unfetched.push_back(session);
   for (const SessionId& session : unfetched) {
     Live& live = *find(session);
-    fail(live, error_of(ErrorCode::kResultGone,
-                        {.code = CauseCode::kNotFetched, .time = whole(setup_.hold), .word = live.record.row.name}));
+    fail(live,
+         error_of(ErrorCode::kResultGone,
+                  {.code = CauseCode::kNotFetched, .time = whole(setup_.keep_outcome), .word = live.record.row.name}));
   }
 }
 

@@ -23,7 +23,7 @@ struct DetachedSetup {
   std::string instance;
   std::string folder, checkpoints;
   std::chrono::milliseconds keep;
-  std::chrono::milliseconds hold;  // how long a relayed task's worker keeps its outcome for a relay
+  std::chrono::milliseconds keep_outcome;  // how long a relayed task's worker keeps its outcome for a relay
   std::chrono::milliseconds relay_silence;
 };
 

@@ -10,17 +10,37 @@
 #include <vector>
 
 #include "core/lease/actions.h"
+#include "core/lease/defaults.h"
 #include "launch/launcher.h"
+#include "model/ids.h"
 #include "model/job.h"
 #include "policy/job_template.h"
 #include "policy/placement_choice.h"
+#include "pounce/resources.h"
 #include "pounced/daemon_state.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/nodes.h"
 #include "pounced/leases/site_policy.h"
-#include "pounced/leases/worker_command.h"
+#include "pounced/startup/folders.h"
+#include "protocol/messages.h"
+#include "protocol/state_files.h"
 
 namespace pounce::daemon {
+
+// What is the same in each worker's command line.
+struct WorkerPlan {
+  std::string program;              // pounce-worker
+  protocol::EndpointFile endpoint;  // of this daemon
+  Folders folders;
+  lease::Defaults times;
+  bool stand_in = false;             // this machine's CPU stands in for GPUs
+  std::string interface{}, ports{};  // where workers listen; empty: the interface that faces this daemon, any port
+};
+
+// One lease's submission: the worker's command line, environment and files. Nothing in it is secret: batch systems
+// store and show all of it. Pure.
+JobSpec job_spec(const WorkerPlan& plan, const InstanceId& instance, const LeaseId& lease, const Resources& resources,
+                 const protocol::OpenSession& session);
 
 struct MadeJob {
   JobSpec spec;

@@ -6,7 +6,6 @@
 #include "base/file_io.h"
 #include "base/log.h"
 #include "job/job_tag.h"
-#include "model/job.h"
 #include "model/json.h"
 #include "pounced/storage/file.h"
 

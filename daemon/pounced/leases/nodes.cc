@@ -1,7 +1,6 @@
 #include "pounced/leases/nodes.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 

@@ -33,7 +33,6 @@ class AvoidedNodes {
 };
 
 // Where this instance's workers are, with what their driver told, and which nodes are avoided. Pure.
-
 // Sorted by name.
 std::vector<model::NodeRow> node_rows(const UtilisationLog& uses, const AvoidedNodes& avoided, TimePoint now);
 

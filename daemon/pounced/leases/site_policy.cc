@@ -8,14 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/trusted_path.h"
 #include "policy/placement_choice.h"
-#include "policy/policy_file.h"
 
 namespace pounce::daemon {
 

@@ -12,7 +12,7 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "policy/policy.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounced/startup/config.h"
 #include "slurm/slurm_gateway.h"
 

@@ -7,10 +7,8 @@
 #include <ctime>
 
 #include "base/log.h"
-#include "job/slurm_reason.h"
 #include "launch/local_launcher.h"
 #include "model/json.h"
-#include "model/status_document.h"
 #include "pounce/version.h"
 #include "pounced/leases/nodes.h"
 #include "protocol/message_limits.h"

@@ -12,7 +12,7 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/status_document.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounced/daemon_state.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/startup/setup.h"

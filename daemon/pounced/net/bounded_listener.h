@@ -18,7 +18,7 @@
 #include "base/network.h"
 #include "base/unique_fd.h"
 #include "model/status_document.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::daemon {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/curve_key.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounced/net/peers.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"

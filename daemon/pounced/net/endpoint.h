@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounced/startup/folders.h"
 #include "protocol/state_files.h"
 

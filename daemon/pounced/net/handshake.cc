@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -17,7 +16,6 @@
 #include "base/unique_fd.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
-#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 namespace {

@@ -17,7 +17,6 @@
 #include "identity/proof.h"
 #include "model/ids.h"
 #include "pounce/error.h"
-#include "pounce/result.h"
 #include "pounced/net/bounded_listener.h"
 #include "pounced/net/peers.h"
 #include "protocol/messages.h"

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/overloaded.h"
 #include "messages/sentence.h"
-#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 namespace {

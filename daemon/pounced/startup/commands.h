@@ -2,16 +2,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounced/startup/setup.h"
 #include "protocol/state_files.h"
 
 namespace pounce::daemon {
 
 // `pounced serve`: the daemon's life from start lock to end. The main thread becomes the loop's.
-
 // detached: started by `ensure`; logs to the state folder and reports on descriptor 3. Returns the exit code.
 int serve(const CommandLine& command, bool detached);
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/lease/defaults.h"
+#include "pounce/error.h"
 #include "pounce/fields.h"
-#include "pounce/result.h"
 
 namespace pounce::daemon {
 

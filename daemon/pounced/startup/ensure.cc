@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -150,7 +149,7 @@ void add_setup(json& document, const Setup& setup) {
   document["config"] = setup.config.path;
   document["policy"] = setup.launcher == LauncherKind::kSlurm ? policy_path(setup.config) : "";
   document["state_folder"] = setup.folders.state;
-  document["parked"] = setup.folders.parked();
+  document["parked"] = setup.folders.saved_states();
   document["runtime_folder"] = setup.folders.runtime;
   document["log"] = setup.folders.log();
   document["leases"] = setup.folders.leases();

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::daemon {
 
@@ -60,7 +60,7 @@ struct Folders {
   // (python/pounce/_worker/checkpoints.py).
   std::string checkpoints() const { return state.substr(0, state.rfind('/')) + "/checkpoints"; }
   // Notebooks' saved variables, of all instances here.
-  std::string parked() const { return state.substr(0, state.rfind('/')) + "/parked"; }
+  std::string saved_states() const { return state.substr(0, state.rfind('/')) + "/parked"; }
   // How long jobs ran, of all instances here.
   std::string runs() const { return state.substr(0, state.rfind('/')) + "/runs"; }
   std::string leases() const { return state + "/leases"; }

@@ -5,14 +5,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
 #include "base/process.h"
 #include "identity/proof.h"
-#include "job/job_identity.h"
+#include "job/inside_job.h"
 #include "pounced/leases/lease_logs.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/storage/file.h"

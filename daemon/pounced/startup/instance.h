@@ -12,7 +12,7 @@
 
 #include "core/lease/events.h"
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounced/startup/folders.h"
 
 namespace pounce::daemon {

@@ -177,7 +177,8 @@ Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report
   const auto keep = [&daemon] {
     return std::chrono::duration_cast<std::chrono::seconds>((*daemon)->times().parked_keep);
   };
-  remove_expired(loop, std::make_shared<ExpiredStates>(setup.folders.parked(), keep, [] { return std::time(nullptr); }),
+  remove_expired(loop,
+                 std::make_shared<ExpiredStates>(setup.folders.saved_states(), keep, [] { return std::time(nullptr); }),
                  kBetweenFolders);
   loop.run();
   return {};

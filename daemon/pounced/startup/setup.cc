@@ -11,11 +11,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "pounced/leases/site_policy.h"
 #include "pounced/net/endpoint.h"
-#include "pounced/startup/folders.h"
 #include "slurm/helper_process.h"
 
 namespace pounce::daemon {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "pounced/startup/config.h"
 #include "pounced/startup/folders.h"
 #include "pounced/startup/instance.h"

@@ -7,12 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 
 #include "base/file_io.h"
 #include "base/log.h"
-#include "base/process.h"
-#include "job/job_identity.h"
+#include "job/inside_job.h"
 #include "pounced/storage/file.h"
 #include "protocol/codec.h"
 

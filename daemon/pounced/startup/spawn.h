@@ -9,7 +9,6 @@
 #include "base/process.h"
 #include "base/unique_fd.h"
 #include "pounce/error.h"
-#include "pounce/result.h"
 #include "pounced/startup/folders.h"
 #include "pounced/startup/start_lock.h"
 

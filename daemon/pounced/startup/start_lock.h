@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::daemon {
 

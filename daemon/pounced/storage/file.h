@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::daemon {
 
@@ -30,7 +30,6 @@ std::optional<std::string> read_own_file(const std::string& path, std::size_t mo
 
 // A file of lines that only its user reads, kept in bounds: once it is full it becomes "<path>.1", in the place of an
 // older one. Thread: loop.
-
 // False: the lines were not written.
 bool append_lines(const std::string& path, const std::string& lines, std::uintmax_t most_bytes);
 

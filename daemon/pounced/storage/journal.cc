@@ -12,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
-#include <string_view>
 
 #include "base/file_io.h"
 #include "model/json.h"

@@ -10,7 +10,7 @@
 
 #include "base/unique_fd.h"
 #include "core/lease/events.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::daemon {
 

@@ -52,22 +52,22 @@ _looks = Looks(ours.look)
 class CallSettings:
     """Of one session's calls. Any thread."""
 
-    def __init__(self, hold: Callable[..., Any], start: Mapping[str, Any]):
-        """`hold`: of the session's core. `start`: what its workers start with, by row."""
-        self._hold, self._start = hold, start
+    def __init__(self, hold_object: Callable[..., Any], start: Mapping[str, Any]):
+        """`hold_object`: of the session's core. `start`: what its workers start with, by row."""
+        self._hold_object, self._start = hold_object, start
         self._turn = threading.Lock()
         self._number = 0  # of the last change in the object
         self._object: Any = None
         self._rows: set[str] = set()  # those that were ever in it: they may change back
 
     def object(self) -> Any:
-        """What a call that is submitted now needs: a Hold, which keeps it. None: nothing was changed."""
+        """What a call that is submitted now needs: a handle, which keeps it. None: nothing was changed."""
         _looks.look()
         if ours.number != self._number:
             with self._turn:
                 change = ours.seen_since(0)
                 if data := self._data(change):
-                    self._object = self._hold(data, [], False)
+                    self._object = self._hold_object(data, [], False)
                 self._number = change.number
         return self._object
 

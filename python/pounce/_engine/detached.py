@@ -39,7 +39,7 @@ class DetachedTask(Task):
         self._later = later
         self.log = TaskLog(os.path.join(self._folder, f"{row.task}.log"))
         if later:
-            self.log.news()  # a later kernel is shown what comes from now on
+            self.log.unread()  # a later kernel is shown what comes from now on
 
     def follow(self) -> None:
         """From now on the session passes on what pounced says. May settle the future at once."""
@@ -124,7 +124,7 @@ class DetachedTask(Task):
 
     def _show_log(self) -> None:
         with self._showing:
-            data = self.log.news()
+            data = self.log.unread()
             if data and sys.stdout is not None:
                 sys.stdout.write(data.decode("utf-8", "replace"))
                 sys.stdout.flush()

@@ -21,10 +21,10 @@ _OF_THE_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
 _HOOKS_TAKE_S = 10
 
 
-def of_workers(prefix: str | None, parked: str, path: SearchPath) -> dict[str, str]:
-    """The variables that workers start with, with `path`. `parked`: the folder of the user's saved states."""
+def of_workers(prefix: str | None, saved_states: str, path: SearchPath) -> dict[str, str]:
+    """The variables that workers start with, with `path`. `saved_states`: the folder of the user's saved states."""
     shown = _travelling(prefix, {})
-    begins = start_variables() | {VARIABLE: hash_seed(parked)}
+    begins = start_variables() | {VARIABLE: hash_seed(saved_states)}
     shown |= {name: os.environ[name] for name in begins if name in os.environ}
     known = list(filter(None, shown.get("PYTHONPATH", "").split(os.pathsep)))
     ours = os.path.dirname(os.path.dirname(here.absolute(_core.__file__)))

@@ -12,14 +12,14 @@ from .._common.file_buffers import InFiles
 from .._common.file_part import FilePart, is_there
 from .._common.file_regions import file_parts
 
-Hold = Callable[[bytes, list[Any], bool], Any]  # _core.Client.hold
+HoldObject = Callable[[bytes, list[Any], bool], Any]  # _core.Client.hold_object
 
 
 class FileObject:
     """One pickle with its buffers: held by the names of its files and, if needed, also as data."""
 
-    def __init__(self, hold: Any, data: bytes, buffers: list[Any], parts: list[FilePart]):
-        self.hold = hold
+    def __init__(self, handle: Any, data: bytes, buffers: list[Any], parts: list[FilePart]):
+        self.handle = handle
         self._data, self._buffers, self._parts = data, buffers, parts
         self._as_data: Any = None
 
@@ -33,20 +33,20 @@ class FileObject:
             _check(part)
         return {part.place.device for part in parts}
 
-    def as_data(self, hold: Hold) -> Any:
-        """The hold on its data, which is read from the files. Raises ``FileChanged``."""
+    def as_data(self, hold_object: HoldObject) -> Any:
+        """The handle of its data, which is read from the files. Raises ``FileChanged``."""
         if self._as_data is None:
             for part in self._parts:
                 _check(part)
-            self._as_data = hold(self._data, self._buffers, False)
+            self._as_data = hold_object(self._data, self._buffers, False)
         return self._as_data
 
 
 class FileObjects:
     """The file objects of one client that are still held, and the file systems that its workers do not share."""
 
-    def __init__(self, hold: Hold):
-        self._hold = hold
+    def __init__(self, hold_object: HoldObject):
+        self._hold_object = hold_object
         self._known: weakref.WeakValueDictionary[str, FileObject] = weakref.WeakValueDictionary()
         self._not_shared: set[int] = set()  # devices
 
@@ -62,8 +62,8 @@ class FileObjects:
         others: list[pickle.PickleBuffer] = []
         in_files = InFiles(data, [part or buffer for part, buffer in zip(parts, buffers, strict=True)])
         whole = pickle.dumps(in_files, 5, buffer_callback=others.append)
-        hold = self._hold(whole, others, send_now)
-        return self._known.setdefault(hold.id, FileObject(hold, data, buffers, named))
+        handle = self._hold_object(whole, others, send_now)
+        return self._known.setdefault(handle.id, FileObject(handle, data, buffers, named))
 
     def used_by(self, objects: list[str]) -> list[FileObject]:
         return [known for each in objects if (known := self._known.get(each)) is not None]
@@ -76,7 +76,8 @@ class FileObjects:
 
     def in_reach(self, objects: list[str]) -> list[str]:
         """These objects; those on a file system that is not shared are replaced by their data."""
-        return [each.as_data(self._hold).id if isinstance(each, FileObject) and each.lies_on(self._not_shared) else name
+        return [each.as_data(self._hold_object).id
+                if isinstance(each, FileObject) and each.lies_on(self._not_shared) else name
                 for name, each in ((name, self._known.get(name)) for name in objects)] if self._not_shared else objects
 
 

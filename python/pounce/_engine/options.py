@@ -292,10 +292,10 @@ KEYWORDS = {
     "not_nodes": Keyword(requirements.not_nodes, "str or list of str", """
         Nodes to leave out: ``"g1"``, ``"g[3-5]"``.""",
         CellOption("--not-nodes", "N", "g1", "nodes to leave out: g1,g2")),
-    "account": Keyword(requirements.account, "str", """
+    "account": Keyword(requirements.name_of("account", "of one of your accounts in Slurm"), "str", """
         Slurm's; by default the user's default account.""",
         CellOption("--account", "NAME", "ml", "whose account in Slurm")),
-    "reservation": Keyword(requirements.reservation, "str", """
+    "reservation": Keyword(requirements.name_of("reservation", "of a reservation in Slurm"), "str", """
         Of Slurm; by default none.""",
         CellOption("--reservation", "NAME", "course", "in time or room that is kept for some")),
     "nice": Keyword(_nice, "int", """

@@ -18,11 +18,11 @@ from .._common import local_modules, serialize
 class PassedOn:
     """The result of one call, as long as it runs or another call waits for it. Any thread."""
 
-    __slots__ = ("_core", "hold")
+    __slots__ = ("_core", "handle")
 
     def __init__(self, core: _core.Client):
         self._core = core
-        self.hold: _core.Hold | None = None  # None: it has not ended, or its result is pickled for each taker
+        self.handle: _core.ObjectHandle | None = None  # None: it has not ended, or its result is pickled for each taker
 
     def expect(self, task: str) -> None:
         """The call has been sent under this id."""
@@ -31,10 +31,10 @@ class PassedOn:
 
     def loads(self, ended: _core.Ended) -> Any:
         with contextlib.suppress(errors.ClientClosed):
-            self.hold = self._core.take_kept(ended.task)
+            self.handle = self._core.take_kept(ended.task)
         value, modules = serialize.loads_naming(ended.pickle, ended.buffers)
         if not are_same_everywhere(modules):
-            self.hold = None
+            self.handle = None
         return value
 
 

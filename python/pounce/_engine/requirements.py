@@ -71,13 +71,9 @@ def not_nodes(value: Any) -> dict[str, Any]:
     raise BadRequest(f"not_nodes= takes names of nodes, such as 'g1', 'g[3-5]' or ['g1', 'g2'], not {value!r}")
 
 
-def _name_of(field: str, what: str) -> Callable[[Any], dict[str, Any]]:
+def name_of(field: str, what: str) -> Callable[[Any], dict[str, Any]]:
     """The parser of a keyword that takes one name and travels under its own."""
     return lambda value: {field: _name(field, what, value)}
-
-
-account = _name_of("account", "of one of your accounts in Slurm")
-reservation = _name_of("reservation", "of a reservation in Slurm")
 
 
 def slurm(value: Any) -> dict[str, Any]:

@@ -73,8 +73,8 @@ class Relay:
         except errors.PounceError as problem:
             return self._tell(False, "", f"it has not run: {problem.text}")
         own = self._own = self._session.for_relay(task)
-        hold = own.core.hold(bytes(data), buffers, False)
-        payload, objects = serialize.dumps(((Ref(hold.id, hold.nbytes, hold),), {}))[::2]
+        handle = own.core.hold_object(bytes(data), buffers, False)
+        payload, objects = serialize.dumps(((Ref(handle.id, handle.nbytes, handle),), {}))[::2]
         outcome = _Outcome(self)
         with own.events_held_back():
             own.submit(outcome, FunctionCache().pickled(run_call), [payload], objects, Options().resources, 0,

@@ -95,7 +95,7 @@ class Session:
         self.start: dict[str, Any] = {"folder": directory, "search path": [list(part) for part in path]}
         self.core.set_daemon(endpoint)
         self.results: str = pounced["results"]  # the folder of detached tasks
-        self.parked: str = pounced["parked"]  # the folder of notebooks' saved variables
+        self.saved_states: str = pounced["parked"]  # the folder of notebooks' saved variables
         self.parked_most_bytes: int | None = pounced["parked_most_mib"] * 1024 * 1024 or None  # per notebook
         self._followers: list[Follower] = []  # of tasks that have not ended
         self.under_way: dict[str, Task] = {}  # tasks whose end was not heard

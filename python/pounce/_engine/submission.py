@@ -68,7 +68,7 @@ class Submitter:
         # The results of futures, as objects.
         self._results: weakref.WeakKeyDictionary[Any, weakref.ref[Ref]] = weakref.WeakKeyDictionary()
         self._scattered: sharable_array.Known = weakref.WeakKeyDictionary()
-        self._files = FileObjects(self.session.core.hold)
+        self._files = FileObjects(self.session.core.hold_object)
         # By object, where changes of data are checked: equal data is sent from the memory that was handed over first.
         self._watched: weakref.WeakValueDictionary[str, Watched] | None = (
             weakref.WeakValueDictionary() if is_checked() else None)
@@ -193,9 +193,9 @@ class Submitter:
         if ref is not None:
             holds.append(ref)
             return ref, 0
-        hold = passed.hold if passed is not None else None
-        if hold is not None:
-            ref = Ref(hold.id, hold.nbytes, hold)
+        handle = passed.handle if passed is not None else None
+        if handle is not None:
+            ref = Ref(handle.id, handle.nbytes, handle)
             self._results[future] = weakref.ref(ref)
             holds.append(ref)
             return ref, 0
@@ -263,7 +263,7 @@ class Submitter:
         if self._call_settings is None:
             from .call_settings import CallSettings
 
-            self._call_settings = CallSettings(self.session.core.hold, self.session.start)
+            self._call_settings = CallSettings(self.session.core.hold_object, self.session.start)
         return self._call_settings
 
     def _watch(self, task: Task, objects: list[str]) -> None:
@@ -364,11 +364,12 @@ class Submitter:
         """`path`: the user's name for it, for messages. Data for a device is sent as data, even from a file."""
         in_files = self._files.held(data, buffers, send_now) if buffers and not device else None
         watched = Watched(path, buffers) if self._watched is not None and in_files is None else None
-        hold = in_files.hold if in_files else self.session.core.hold(data, buffers, send_now, by_content, device)
+        core = self.session.core
+        handle = in_files.handle if in_files else core.hold_object(data, buffers, send_now, by_content, device)
         if self._watched is not None and watched is not None:
-            watched = self._watched.setdefault(hold.id, watched)
+            watched = self._watched.setdefault(handle.id, watched)
         nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
-        ref = Ref(hold.id, nbytes, (in_files or hold, watched), device, on_device)
+        ref = Ref(handle.id, nbytes, (in_files or handle, watched), device, on_device)
         holds.append(ref)
         return ref
 

@@ -27,15 +27,15 @@ class TaskLog:
         except OSError:
             return b""
 
-    def news(self) -> bytes:
+    def unread(self) -> bytes:
         """The output since the last call; where part of it was removed already, the line that says so."""
         try:
             with open(self._path, "rb", buffering=0) as file:
-                return self._news(file.fileno())
+                return self._unread_of(file.fileno())
         except OSError:
             return b""
 
-    def _news(self, fd: int) -> bytes:
+    def _unread_of(self, fd: int) -> bytes:
         removed, length = _first_line(fd)
         ahead = removed - length  # a byte's position in the output minus its position in the file
         place, data = _from(fd, self._shown - ahead if self._shown >= removed else 0)

@@ -67,7 +67,7 @@ class ChunkWatch:
         self._numbers = itertools.count()
         self._runs: dict[int, TaskRuns] = {}
         self._waiting: set[int] = set()  # chunks that were not yet seen running
-        self._news: collections.deque[Callable[[], None]] = collections.deque()  # from other threads, for ours
+        self._reports: collections.deque[Callable[[], None]] = collections.deque()  # from other threads, for ours
         self._stopped = threading.Event()
 
     def begin(self) -> None:
@@ -79,18 +79,18 @@ class ChunkWatch:
 
     def sent(self, future: Future, runs: TaskRuns, items: int) -> None:
         number = next(self._numbers)
-        self._news.append(functools.partial(self._has_sent, number, runs, items))
+        self._reports.append(functools.partial(self._has_sent, number, runs, items))
 
         def ended(future: Future) -> None:
-            self._news.append(functools.partial(self._has_ended, number, _seconds_of(future)))
+            self._reports.append(functools.partial(self._has_ended, number, _seconds_of(future)))
 
         future.add_done_callback(ended)
 
     def look(self, now: float) -> None:
         """Takes the news since the last look and copies late chunks. A worker that has a chunk is not free, so the copy
         runs elsewhere."""
-        while self._news:
-            self._news.popleft()()
+        while self._reports:
+            self._reports.popleft()()
         for number in [each for each in self._waiting if self._session.state(self._runs[each].task) == "running"]:
             self._waiting.remove(number)
             self._late.began(number, now)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import Any
 
 from .. import _core
 from ..errors import public
-from .text_table import as_html, as_text
+from .text_table import Rows
 
 
 class Row(_core.QueueRow):
@@ -19,40 +17,16 @@ class Row(_core.QueueRow):
 
 
 @public
-class Queue:
+class Queue(Rows[Row]):
     """A list of ``Row``: has a length, an order and items; shows itself as a table."""
 
     _COLUMNS = ("job", "class", "state", "reason", "node", "devices", "since")
 
     def __init__(self, rows: list[Row], launcher: str):
-        self.rows = rows
+        super().__init__(rows)
         self.launcher = launcher
+        self._nothing = "no worker processes" if launcher == "local" else "no jobs in the queue"
         self._now = time.time()
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
-
-    def __repr__(self) -> str:
-        if not self.rows:
-            return self._nothing()
-        return as_text(self._table())
-
-    def _repr_html_(self) -> str:
-        if not self.rows:
-            return f"<i>{self._nothing()}</i>"
-        return as_html(self._table())
-
-    def _table(self) -> list[tuple[str, ...]]:
-        return [self._COLUMNS, *map(self._cells, self.rows)]
-
-    def _nothing(self) -> str:
-        return "no worker processes" if self.launcher == "local" else "no jobs in the queue"
 
     def _cells(self, row: Row) -> tuple[str, ...]:
         started = row.start_time if row.state.lower().startswith(("run", "active", "idle", "busy")) else 0

@@ -6,9 +6,43 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 from .. import _core
+
+R = TypeVar("R")
+
+
+class Rows(Generic[R]):
+    """A list of rows that shows itself as a table: has a length, an order and items."""
+
+    _COLUMNS: tuple[str, ...]
+    _nothing: str  # shown where there are none
+
+    def __init__(self, rows: list[R]):
+        self.rows = rows
+
+    def _cells(self, row: R) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __repr__(self) -> str:
+        return as_text(self._table()) if self.rows else self._nothing
+
+    def _repr_html_(self) -> str:
+        return as_html(self._table()) if self.rows else f"<i>{self._nothing}</i>"
+
+    def _table(self) -> list[tuple[str, ...]]:
+        return [self._COLUMNS, *map(self._cells, self.rows)]
 
 
 def as_text(table: Sequence[Sequence[str]]) -> str:

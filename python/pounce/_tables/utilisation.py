@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .._engine.durations import in_words
-from .text_table import as_html, as_text
+from .text_table import Rows, as_html
 
 
 class Request(NamedTuple):
@@ -102,35 +101,18 @@ class Report(NamedTuple):
         return f"{as_html(table)}<p>{html.escape(self.suggestion)}</p>"
 
 
-class Reports:
+class Reports(Rows[Report]):
     """A list of ``Report``, those that ended first: has a length, an order and items; shows itself as a table."""
 
     _COLUMNS = ("lease", "class", "job", "state", "busy", "idle", "CPU time", "memory", "GPU", "suggestion")
+    _nothing = "no lease has worked yet"
 
-    def __init__(self, rows: list[Report]):
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Report]:
-        return iter(self.rows)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
+    def _cells(self, row: Report) -> tuple[str, ...]:
+        return row.cells()
 
     def of(self, lease: str) -> Report | None:
         """The report of the lease whose id begins so; None: there is none yet."""
         return next((row for row in reversed(self.rows) if row.lease.startswith(lease)), None)
-
-    def __repr__(self) -> str:
-        return as_text(self._table()) if self.rows else "no lease has worked yet"
-
-    def _repr_html_(self) -> str:
-        return as_html(self._table()) if self.rows else "<i>no lease has worked yet</i>"
-
-    def _table(self) -> list[tuple[str, ...]]:
-        return [self._COLUMNS, *(row.cells() for row in self.rows)]
 
 
 def reports_of(status: dict[str, Any]) -> Reports:

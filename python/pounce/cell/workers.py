@@ -205,7 +205,7 @@ class Workers:
 
     def saved_states_folder(self) -> str:
         """The folder of all saved states of this user on this cluster."""
-        return session_of(self.client()).parked
+        return session_of(self.client()).saved_states
 
     def _new_client(self) -> Client:
         return self._modules.followed(Client(cancel_grace=_NEVER_S))

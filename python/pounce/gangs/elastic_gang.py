@@ -124,10 +124,10 @@ def _assembled(members: Members, arrivals: Arrivals) -> dict[int, list[Offer]]:
     """Blocks until a round may begin."""
     offers: dict[int, list[Offer]] = {}
     while (seconds := members.begins_in(time.monotonic())) != 0:
-        news = arrivals.next(seconds)
-        if news is None:
+        arrival = arrivals.next(seconds)
+        if arrival is None:
             continue
-        member, outcome = news
+        member, outcome = arrival
         if isinstance(outcome, list):
             offers[member] = outcome
             members.come(member, time.monotonic())

@@ -1,6 +1,5 @@
 #include "core/forecast/replay.h"
 
-#include <algorithm>
 #include <limits>
 #include <queue>
 #include <random>

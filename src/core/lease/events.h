@@ -29,7 +29,6 @@
 #include "pounce/error.h"
 #include "pounce/fields.h"
 #include "pounce/resources.h"
-#include "pounce/result.h"
 
 namespace pounce::lease {
 

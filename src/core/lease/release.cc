@@ -3,8 +3,6 @@
 // time's sake: no interpreter in time, idle for too long, without an owner, a silent worker. At last the daemon itself
 // may end.
 #include <algorithm>
-#include <map>
-#include <string>
 #include <utility>
 
 #include "core/lease/rules.h"

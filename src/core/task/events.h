@@ -12,7 +12,6 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 

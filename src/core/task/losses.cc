@@ -1,7 +1,6 @@
 // How tasks end when their worker is lost: with the reason of the loss, by another run if the user allowed it, or as
 // cancelled if a cancel was under way.
 #include <algorithm>
-#include <utility>
 
 #include "core/task/rules.h"
 

@@ -4,7 +4,6 @@
 
 #include "core/task/pools.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

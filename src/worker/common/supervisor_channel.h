@@ -14,7 +14,7 @@
 
 #include "base/unique_fd.h"
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "protocol/stream_framing.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/curve_key.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "transport/event_loop.h"
 #include "transport/local_channel.h"
 #include "transport/router_socket.h"

@@ -2,11 +2,8 @@
 
 #include <cstring>
 #include <iterator>
-#include <span>
 
 #include "identity/content_digest.h"
-#include "memory/block_pool.h"
-#include "memory/memory_block.h"
 
 namespace pounce::worker {
 

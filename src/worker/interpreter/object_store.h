@@ -20,7 +20,7 @@
 #include "memory/cgroup.h"
 #include "memory/memory_block.h"
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::worker {
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 #include <variant>
 
 #include "base/overloaded.h"

@@ -43,7 +43,6 @@ class MainThreadTask {
   std::optional<TaskId> take_untold() { return std::exchange(untold_, std::nullopt); }
 
   void interrupt();
-  bool interrupt_sent() const { return interrupt_sent_; }
   bool take_interrupt_sent() { return std::exchange(interrupt_sent_, false); }
   void nudge(TimePoint now);
   TimePoint nudge_at() const { return nudge_at_; }
@@ -78,7 +77,6 @@ class TaskRunner {
   // Ends the run. No SIGINT is sent for it any more. True when one was sent while it ran.
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task) const { return ending_ || core_.cancel_asked(task); }
-  bool interrupt_sent() const { return run_.interrupt_sent(); }
   void remove_when_acknowledged(const TaskId& task, std::string file);
   // The supervisor told the worker to end, or is gone; any thread, without the leader token.
   bool ending() const { return ending_; }

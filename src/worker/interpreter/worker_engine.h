@@ -13,7 +13,7 @@
 #include "base/curve_key.h"
 #include "base/unique_fd.h"
 #include "memory/cgroup.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
 #include "transport/leader_token.h"

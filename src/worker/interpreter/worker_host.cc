@@ -116,37 +116,9 @@ std::optional<Job> WorkerHost::taken_or_away() {
   return job;
 }
 
-bool WorkerHost::end_run(const TaskId& task, JobResult result) {
-  bool interrupted = false;
-  leader_token_->hold([&] { interrupted = engine_->tasks().end_run(task, std::move(result)); });
-  return interrupted;
-}
-
-bool WorkerHost::cancel_asked(const TaskId& task) {
-  bool requested = false;
-  leader_token_->hold([&] { requested = engine_->tasks().cancel_asked(task); });
-  return requested;
-}
-
 bool WorkerHost::over() {
   leader_token_->hold([&] { ending_ = engine_->tasks().runner_over(); });
   return ending_;
-}
-
-void WorkerHost::remove_when_acknowledged(const TaskId& task, std::string file) {
-  leader_token_->hold([&] { engine_->tasks().remove_when_acknowledged(task, std::move(file)); });
-}
-
-bool WorkerHost::interrupt_sent() {
-  bool sent = false;
-  leader_token_->hold([&] { sent = engine_->tasks().interrupt_sent(); });
-  return sent;
-}
-
-bool WorkerHost::show(const std::vector<Bytes>& message) {
-  bool taken = false;
-  leader_token_->hold([&] { taken = engine_->output().show(message); });
-  return taken;
 }
 
 std::optional<std::vector<std::string>> WorkerHost::input(const std::function<bool()>& interrupted) {
@@ -175,32 +147,8 @@ std::optional<std::vector<std::string>> WorkerHost::answer(TimePoint until, cons
   return message;
 }
 
-void WorkerHost::tell_state(NamespaceState state) {
-  leader_token_->hold([&] { engine_->tell_state(state); });
-}
-
-void WorkerHost::tell_held() {
-  leader_token_->hold([&] { engine_->supervisor().tell_held(); });
-}
-
-void WorkerHost::tell_loading(std::string module) {
-  leader_token_->hold([&] { engine_->supervisor().tell_loading(std::move(module)); });
-}
-
-ModulesAhead WorkerHost::take_modules() {
-  ModulesAhead modules;
-  leader_token_->hold([&] { modules = engine_->attach_handler().take_modules(); });
-  return modules;
-}
-
 std::optional<Job> WorkerHost::away() {
-  std::optional<Job> job;
-  leader_token_->hold([&] { job = taken_or_away(); });
-  return job;
-}
-
-void WorkerHost::set_cloudpickle(std::string version) {
-  leader_token_->hold([&] { engine_->attach_handler().set_cloudpickle(std::move(version)); });
+  return with_engine([this](WorkerEngine&) { return taken_or_away(); });
 }
 
 void WorkerHost::abandon_after_fork() {

@@ -8,8 +8,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "transport/leader_token.h"
 #include "worker/interpreter/worker_engine.h"
 
@@ -24,11 +25,10 @@ class WorkerHost {
   // Blocks until there is a job (returned), `pause` returns true, `until` has come, or the worker ends (nullopt; see
   // ending()). When `until` has come the runner is no longer ready: no task starts before the next call.
   std::optional<Job> next(const std::function<bool()>& pause, TimePoint until);
-  // Sends the result. True when a SIGINT was sent to this thread while the job ran. No further one comes for it.
-  bool end_run(const TaskId& task, JobResult result);
-  bool cancel_asked(const TaskId& task);
-  bool interrupt_sent();
-  bool show(const std::vector<Bytes>& message);  // any thread
+  // What act(engine) returns. It runs alone with the engine. Any thread. In a forked child it does not run, and this
+  // returns a value of the answer's type.
+  template <class Act>
+  auto with_engine(Act act);
   // Blocks until the client sends a message to the running task; nullopt: interrupted, or the worker ends.
   std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
   // The same at the worker's end, for an answer to what was shown. nullopt also if no client is attached or `until`
@@ -39,18 +39,12 @@ class WorkerHost {
   bool ending() const { return engine_->tasks().ending(); }  // likewise: the worker ends
   // Likewise: a client waits, and the running loop can be left.
   bool yield_asked() const { return engine_->supervisor().yield_asked(); }
-  void tell_state(NamespaceState state);                                                  // any thread
   const std::shared_ptr<device::Devices>& devices() const { return engine_->devices(); }  // any thread: constant
-  const std::string& endpoint() const { return engine_->endpoint(); }             // any thread: it does not change
-  std::int64_t end_time_s() const { return engine_->supervisor().end_time_s(); }  // any thread
-  void remove_when_acknowledged(const TaskId& task, std::string file);
-  void tell_held();                       // any thread: a notebook holds this worker
-  void tell_loading(std::string module);  // any thread
+  const std::string& endpoint() const { return engine_->endpoint(); }               // any thread: it does not change
+  std::int64_t end_time_s() const { return engine_->supervisor().end_time_s(); }    // any thread
   bool modules_asked() const { return engine_->attach_handler().modules_asked(); }  // any thread
-  ModulesAhead take_modules();
   // Main thread, between two tasks: the runner is no longer ready; returns a job that has just come.
   std::optional<Job> away();
-  void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child
   bool forked() const { return forked_; }
 
@@ -63,5 +57,17 @@ class WorkerHost {
   bool ending_ = false;
   std::atomic<bool> forked_ = false;
 };
+
+template <class Act>
+auto WorkerHost::with_engine(Act act) {
+  using Answer = std::invoke_result_t<Act, WorkerEngine&>;
+  if constexpr (std::is_void_v<Answer>) {
+    leader_token_->hold([&] { act(*engine_); });
+  } else {
+    Answer answer{};
+    leader_token_->hold([&] { answer = act(*engine_); });
+    return answer;
+  }
+}
 
 }  // namespace pounce::worker

@@ -13,7 +13,6 @@
 #include "base/unique_fd.h"
 #include "model/ids.h"
 #include "pounce/error.h"
-#include "pounce/result.h"
 #include "worker/common/supervisor_channel.h"
 #include "worker/supervisor/supervisor_options.h"
 

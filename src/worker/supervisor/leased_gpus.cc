@@ -8,9 +8,7 @@
 #include <iterator>
 #include <set>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/text.h"
 #include "device/devices.h"

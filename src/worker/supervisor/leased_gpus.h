@@ -13,7 +13,7 @@
 #include "device/gpu_meter.h"
 #include "model/ids.h"
 #include "model/worker_report.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 #include "worker/supervisor/supervisor_options.h"
 
 namespace pounce::worker {

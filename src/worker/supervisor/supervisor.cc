@@ -6,13 +6,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "base/log.h"
 #include "base/overloaded.h"
 #include "messages/sentence.h"
-#include "worker/supervisor/process_tree.h"
-#include "worker/supervisor/supervisor_options.h"
 
 namespace pounce::worker {
 namespace {

@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 
 #include "base/clock.h"
 #include "device/gpu_meter.h"

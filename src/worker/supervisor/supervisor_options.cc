@@ -5,13 +5,13 @@
 #include <charconv>
 #include <string_view>
 
-#include "job/job_identity.h"
+#include "job/inside_job.h"
 
 namespace pounce::worker {
 namespace {
 
 // A library that finds PMI_*, PMIX_*, OMPI_* or SLURM_NTASKS believes that srun or mpirun started it. Of Slurm's
-// variables those that identify the job are shown again (job/job_identity.h).
+// variables those that identify the job are shown again (job/inside_job.h).
 constexpr std::array<std::string_view, 10> kHidden = {"SLURM_",  "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
                                                       "POUNCE_", "PMI_",    "PMIX_",   "OMPI_", "PMI2_"};
 

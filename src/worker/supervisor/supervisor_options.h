@@ -51,7 +51,6 @@ JobFacts job_facts(const Environment& environment, const std::string& stand_in, 
 Environment for_user_code(const Environment& environment);
 
 // "tcp://10.0.0.1:5555" taken apart.
-
 // The host without an IPv6 address's brackets; empty if it is no tcp endpoint.
 inline std::string host_of(const std::string& endpoint) {
   constexpr char kTcp[] = "tcp://";

@@ -9,8 +9,6 @@
 #include <set>
 
 #include "base/log.h"
-#include "base/process.h"
-#include "job/job_identity.h"
 #include "worker/supervisor/process_tree.h"
 
 namespace pounce::worker {

@@ -17,9 +17,9 @@
 
 #include "base/clock.h"
 #include "base/process.h"
-#include "job/slurm_step.h"
+#include "job/inside_job.h"
 #include "model/ids.h"
-#include "pounce/result.h"
+#include "pounce/error.h"
 
 namespace pounce::worker {
 

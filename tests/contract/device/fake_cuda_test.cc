@@ -168,8 +168,7 @@ TEST_F(FakeCudaTest, AMemoryThatIsFullLeavesNoErrorForOthers) {
   EXPECT_EQ(fake_cuda().last_error, 0);
 }
 
-// ---- what is missing
-// ---------------------------------------------------------------------------------------------------
+// ---- what is missing ----------------------------------------------------------------------------------------------
 
 std::string why_not(CudaLibraries libraries = {.runtime = {built(POUNCE_FAKE_CUDA)}, .nccl = {}}) {
   const auto opened = cuda_backend(std::move(libraries));
@@ -237,8 +236,7 @@ TEST_F(FakeCudaTest, SaysThatNcclIsOfAnotherVersion) {
   }
 }
 
-// ---- groups
-// ------------------------------------------------------------------------------------------------------------
+// ---- groups -------------------------------------------------------------------------------------------------------
 
 TEST_F(FakeCudaTest, WhatFailsWithinNcclEndsTheBroadcastAndTheGroup) {
   const auto gpu = device();

@@ -21,8 +21,7 @@ class EveryLane : public LanesTest, public testing::WithParamInterface<Road> {
 };
 INSTANTIATE_TEST_SUITE_P(Roads, EveryLane, testing::Values(Road::kMemory, Road::kTls, Road::kZeroMq), road_name);
 
-// ---- sizes
-// -------------------------------------------------------------------------------------------------------------
+// ---- sizes --------------------------------------------------------------------------------------------------------
 
 constexpr std::size_t kOverFourGiB = (std::size_t{1} << 32) + 1;
 
@@ -67,8 +66,7 @@ TEST_P(EverySize, ArrivesAsItWasAndComesBackAsItWas) {
   expect_road(size);
 }
 
-// ---- to a device
-// -------------------------------------------------------------------------------------------------------
+// ---- to a device --------------------------------------------------------------------------------------------------
 
 class ToADevice : public EverySize {};
 INSTANTIATE_TEST_SUITE_P(Roads, ToADevice,
@@ -109,8 +107,7 @@ TEST_P(EveryLane, ACallWhoseObjectFitsOnNoDeviceEndsWithWhatIsMissing) {
   EXPECT_TRUE(end_of(next).ok) << "the worker goes on";
 }
 
-// ---- order
-// -------------------------------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------------------------------------
 
 TEST_P(EveryLane, ManyAtOnceArriveWholeInWhateverOrderTheyAreAskedFor) {
   constexpr std::size_t kMany = 16;
@@ -135,8 +132,7 @@ TEST_P(EveryLane, ManyAtOnceArriveWholeInWhateverOrderTheyAreAskedFor) {
   EXPECT_TRUE(wrong.empty()) << wrong.size() << " arrived as something else";
 }
 
-// ---- cuts
-// --------------------------------------------------------------------------------------------------------------
+// ---- cuts ---------------------------------------------------------------------------------------------------------
 
 TEST_P(EveryLane, AnObjectThatIsCutInTheMiddleArrivesAsItWasAndItsTaskRunsOnce) {
   const auto source = Source::marked(kLarge, 5);
@@ -179,8 +175,7 @@ TEST_P(EveryLane, AResultThatIsCutInTheMiddleComesAsItWasOfOneRun) {
   EXPECT_TRUE(source->is(end.buffers.front().bytes));
 }
 
-// ---- a reader that is slow, or that has no memory
-// ----------------------------------------------------------------------
+// ---- a reader that is slow, or that has no memory -----------------------------------------------------------------
 
 constexpr std::size_t kPieces = 16, kPiece = 32 * kMiB;
 constexpr std::size_t kMostInFlight = 192 * kMiB;  // ZeroMQ: 128 messages of 1 MiB, and what the kernel takes

@@ -301,8 +301,7 @@ TEST_F(LaneTest, KeysTravelAsBytes) {
   EXPECT_EQ(credentials_of(std::string(47, 'x')), std::nullopt);
 }
 
-// ---- an end that does what it likes
-// ------------------------------------------------------------------------------------
+// ---- an end that does what it likes -------------------------------------------------------------------------------
 
 struct Liar : LaneTest {
   void SetUp() override {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "job/slurm_step.h"
+#include "job/inside_job.h"
 
 namespace pounce::launch {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/placement_choice.h"
-#include "policy/policy_file.h"
+#include "policy/policy.h"
 
 namespace pounce::policy {
 namespace {
@@ -248,8 +248,7 @@ TEST(GpuChoiceTest, WithoutTheSitesTableMemoryIsNotKnown) {
   EXPECT_THAT(choice.error().remedy, HasSubstr("gpu_type="));
 }
 
-// ---- many small GPUs rather than few large ones
-// --------------------------------------------------------------------------
+// ---- many small GPUs rather than few large ones -------------------------------------------------------------------
 
 // large: eight whole GPUs; slices-1 to slices-4: two slices each.
 ClusterSnapshot sliced() {
@@ -472,8 +471,7 @@ TEST(SlurmOptionsTest, OneThatPounceDoesNotKnowIsToldByTheNearest) {
   EXPECT_THAT(refused(choose_now(asked)), HasSubstr("the nearest that it knows is --constraint"));
 }
 
-// ---- when the cluster has to be looked at
-// ----------------------------------------------------------------------------
+// ---- when the cluster has to be looked at -------------------------------------------------------------------------
 
 TEST(ClusterSnapshotTest, IsNeededOnlyWhereSomethingIsLeftOpen) {
   EXPECT_FALSE(needs_cluster_snapshot(mlerp(), in_cheetah(gpus(1, "40gb"))));

@@ -1,9 +1,8 @@
 // What a policy file may say, and how each mistake in it is told.
-#include "policy/policy_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policy/policy.h"
 #include "policy/policy_keys.h"
 
 namespace pounce::policy {

@@ -1,11 +1,10 @@
 // Columns stand under each other on a terminal: they used to count bytes.
-#include "pouncectl/columns.h"
-
 #include <gtest/gtest.h>
 #include <locale.h>
 
 #include "base/text.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pouncectl/columns.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {

@@ -1,7 +1,7 @@
 // A policy becomes the simulated site that it describes.
 #include <gtest/gtest.h>
 
-#include "policy/policy_file.h"
+#include "policy/policy.h"
 #include "pouncectl/policy/policy_commands.h"
 
 namespace pounce::ctl {

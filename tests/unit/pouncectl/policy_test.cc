@@ -12,7 +12,6 @@
 namespace pounce::ctl {
 namespace {
 
-using std::chrono::minutes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pouncectl/columns.h"
+#include "pouncectl/output.h"
 #include "pouncectl/parked.h"
 
 namespace pounce::ctl {
@@ -75,7 +75,7 @@ TEST(SavedStatesChoiceTest, OlderAreThoseNotUsedSince) {
   SavedStateRow taken_up = row("bbbb0000aaaaaaaa", kNow - 900), unknown = row("cccc0000aaaaaaaa", 0);
   taken_up.used_s = kNow - 10;
 
-  EXPECT_THAT(ids(parked_before({row("aaaa0000aaaaaaaa", kNow - 900), taken_up, unknown}, kNow - 600)),
+  EXPECT_THAT(ids(last_used_before({row("aaaa0000aaaaaaaa", kNow - 900), taken_up, unknown}, kNow - 600)),
               ElementsAre("aaaa0000aaaaaaaa"));
 }
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pounced/leases/worker_command.h"
+#include "pounced/leases/job_builder.h"
 
 namespace pounce::daemon {
 namespace {

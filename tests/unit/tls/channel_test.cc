@@ -15,7 +15,6 @@ namespace {
 using ChannelTest = TwoEnds;
 using Got = std::vector<std::vector<std::string>>;
 using std::chrono::hours;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 struct ChannelSizeTest : TwoEnds, testing::WithParamInterface<std::size_t> {};
@@ -170,8 +169,7 @@ TEST_F(ChannelTest, GoesOnAfterItsKeyWasChangedManyTimes) {
   EXPECT_EQ(server_got.back(), frames);
 }
 
-// ---- slow, cut, stalled
-// ------------------------------------------------------------------------------------------------
+// ---- slow, cut, stalled -------------------------------------------------------------------------------------------
 
 TEST_F(ChannelTest, SaysFullToWhoSendsFasterThanTheOtherReadsAndGoesOnLater) {
   open();

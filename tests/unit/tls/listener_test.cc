@@ -102,8 +102,7 @@ struct ListenerTest : TwoEnds {
   }
 };
 
-// ---- who has no key
-// ----------------------------------------------------------------------------------------------------
+// ---- who has no key -----------------------------------------------------------------------------------------------
 
 TEST_F(ListenerTest, LetsInWhoHasTheAnnouncedKeyAndSaysWhoItIs) {
   open();
@@ -249,8 +248,7 @@ TEST_F(ListenerKeyTest, MakesAFreshExchangeAlsoForWhoWouldDoWithoutOne) {
   EXPECT_NE(SSL_get_negotiated_group(stranger.ssl), 0);  // and gets the one that is forward secret
 }
 
-// ---- who is no server
-// --------------------------------------------------------------------------------------------------
+// ---- who is no server ---------------------------------------------------------------------------------------------
 
 TEST_F(ListenerTest, AnImitationWithACertificateIsRefusedByTheClient) {
   auto listening = listen_at("tcp://127.0.0.1:*");
@@ -284,8 +282,7 @@ TEST_F(ListenerTest, AnImitationWithAnotherKeyIsRefusedByTheClient) {
   EXPECT_TRUE(refused(credential));
 }
 
-// ---- what a stranger costs
-// ---------------------------------------------------------------------------------------------
+// ---- what a stranger costs ----------------------------------------------------------------------------------------
 
 TEST_F(ListenerTest, KeepsFewConnectionsThatSayNothingTheNewestOnes) {
   listen(4);

@@ -123,8 +123,7 @@ TEST_F(ObjectStoreTest, OneThatIsAnnouncedAnewAndRefusedLeavesNothingHalf) {
   }
 }
 
-// ---- fetched over the bulk lane
-// ----------------------------------------------------------------------------------------
+// ---- fetched over the bulk lane -----------------------------------------------------------------------------------
 
 struct FetchedTest : ObjectStoreTest {
   Result<Receipt> announce_fetched(const SessionId& session, std::vector<std::uint64_t> sizes) {
@@ -262,8 +261,7 @@ TEST_F(ObjectStoreTest, LetsAUseOutliveTheObject) {
   EXPECT_EQ(text(use->buffers[0]).back(), 'a');
 }
 
-// ---- a job that may use less than what is announced
-// --------------------------------------------------------------------
+// ---- a job that may use less than what is announced ---------------------------------------------------------------
 
 struct BoundedTest : testing::Test {
   Result<Receipt> announce(const ObjectId& object, std::uint64_t size) {
@@ -302,8 +300,7 @@ TEST_F(BoundedTest, WhatHasComeIsNotCountedTwice) {
   EXPECT_EQ(announce(id_of<ObjectId>(8), std::uint64_t{28} << 20), Receipt::kMore);
 }
 
-// ---- to a device
-// -------------------------------------------------------------------------------------------------------
+// ---- to a device --------------------------------------------------------------------------------------------------
 
 struct OnDeviceTest : ObjectStoreTest {
   std::shared_ptr<device::Placement> placement(std::vector<std::uint64_t> sizes) {

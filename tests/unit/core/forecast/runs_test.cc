@@ -7,7 +7,6 @@ namespace {
 
 using testing::AllOf;
 using testing::Each;
-using testing::ElementsAre;
 using testing::SizeIs;
 
 Runs of(const std::string& user, const std::string& class_name, int count, std::int64_t ran_s, std::uint32_t from = 1) {

@@ -52,8 +52,7 @@ class PartTest : public ::testing::Test {
   Core core{numbered<InstanceId>(1), Defaults{}, [] { return numbered<LeaseId>(9); }};
 };
 
-// ---- the step
-// ------------------------------------------------------------------------------------------------------------
+// ---- the step -----------------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, AClockThatGoesBackChangesNothing) {
   core.begin(now - 1h);
@@ -68,8 +67,7 @@ TEST_F(PartTest, OfTheTimesThatAreNotDueTheNearestIsTheDeadline) {
   EXPECT_EQ(core.deadline, now + 1s);
 }
 
-// ---- leases and sessions
-// -------------------------------------------------------------------------------------------------
+// ---- leases and sessions ------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, AJobIdThatSlurmUsesAgainIsNotOurs) {
   Lease& lease = given(1, LeaseState::kQueued);
@@ -106,8 +104,7 @@ TEST_F(PartTest, ALeaseIsNeededWhileItsSessionIsAwaitedOrItsRequestHasTasks) {
   EXPECT_TRUE(needed(core, lease));
 }
 
-// ---- Slurm's answers
-// -----------------------------------------------------------------------------------------------------
+// ---- Slurm's answers ----------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, WhetherSlurmAnswersIsNewsOnlyWhenItChanges) {
   const Cause timeout{.code = CauseCode::kSaid, .said = "timeout"},
@@ -170,8 +167,7 @@ TEST_F(PartTest, ADoubtNeedsTwoReconciliationsThatLeaveNone) {
   EXPECT_EQ(core.deadline, TimePoint::max());
 }
 
-// ---- starts, waits, idle times
-// ---------------------------------------------------------------------------------------------
+// ---- starts, waits, idle times ------------------------------------------------------------------------------------
 
 TEST_F(PartTest, WhoStandsInLineStartsWhenAsManyStartsAreAnHourOld) {
   core.times.starts_per_hour = 2;
@@ -252,8 +248,7 @@ TEST_F(PartTest, TheDaemonIsToldOnceToEndAndAgainAfterASession) {
   EXPECT_THAT(settle_after(settle_daemon, core.times.daemon_idle_exit), SizeIs(1));
 }
 
-// ---- transitions
-// ---------------------------------------------------------------------------------------------------------
+// ---- transitions --------------------------------------------------------------------------------------------------
 
 TEST_F(PartTest, IgnoredNewsIsCountedAndToldInTheHistory) {
   Lease& lease = given(1, LeaseState::kEnded);

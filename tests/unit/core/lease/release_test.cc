@@ -4,8 +4,6 @@
 namespace pounce::lease {
 namespace {
 
-using ::testing::HasSubstr;
-
 class ReleaseTest : public LeaseTest {
  protected:
   void release(bool at_once) {

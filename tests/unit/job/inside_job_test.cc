@@ -1,5 +1,6 @@
-// Which of Slurm's variables a program on a worker sees, and which job a client in it belongs to.
-#include "job/job_identity.h"
+// Which of Slurm's variables a program on a worker sees, which job a client in it belongs to, and what the first
+// process of a lease is told of the nodes that the lease has.
+#include "job/inside_job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,6 +47,27 @@ TEST(JobIdentityTest, AWorkersJobIsNotAnOuterJobAndAnotherJobThatATaskSubmittedI
   EXPECT_EQ(outer_job({{"SLURM_JOB_ID", "7"}}), 7u);
   EXPECT_EQ(outer_job({{"SLURM_JOB_ID", "7"}, {"POUNCE_WORKER_JOB", "7"}}), 0u);
   EXPECT_EQ(outer_job({{"SLURM_JOB_ID", "8"}, {"POUNCE_WORKER_JOB", "7"}}), 8u);
+}
+
+TEST(JobNodesTest, ComeBackFromTheEnvironmentAsTheyWereTold) {
+  const JobNodes told{"17", {{0, "0,MIG-7"}, {3, ""}, {4, std::nullopt}}};
+  Environment environment{{"SLURM_JOB_ID", "18"}};
+
+  tell(told, environment);
+
+  const JobNodes heard = job_nodes(environment);
+  EXPECT_EQ(heard.job, "17");
+  EXPECT_EQ(heard.places, told.places);
+}
+
+TEST(JobNodesTest, OfABatchJobAreItsOwnInTheirOrder) {
+  const JobNodes nodes = job_nodes({{"SLURM_JOB_ID", "18"}});
+  EXPECT_EQ(nodes.job, "18");
+  EXPECT_EQ(nodes.at(2), (StepPlace{2, std::nullopt}));
+}
+
+TEST(StepCommandTest, OfAWholeNodeLeavesWhatSlurmTellsTheProgram) {
+  EXPECT_THAT(step_command("17", {1}), testing::Not(testing::Contains("env")));
 }
 
 }  // namespace
