@@ -88,7 +88,7 @@ def test_pouncectl_lists_what_a_notebook_saved_and_removes_it():
 
 def test_a_kernel_knows_how_much_may_be_saved_and_where():
     with notebook_with(parked_most_mib=1) as notebook:
-        known = notebook.run("from pounce.calls import session_of\nsession = session_of(pounce.Client())\nsession.parked_most_bytes, session.parked")
+        known = notebook.run("from pounce.calls import session_of\nsession = session_of(pounce.Client())\nsession.parked_most_bytes, session.saved_states")
 
         assert known.value == repr((1024 * 1024, notebook.home.endpoint()["parked"]))
 

@@ -22,9 +22,9 @@ def sentences(path: Path) -> list[str]:
     hidden = {id(node.body[0].value) for node in ast.walk(tree)
               if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node)
               and not getattr(node, "decorator_list", [])}
-    # The help of client.options: who writes a program with it knows sbatch.
+    # The help of client.options, and what a keyword says of a wrong value: who writes a program with it knows sbatch.
     hidden |= {id(text) for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Keyword"
-               for text in node.args[1:3]}
+               for part in node.args[:3] for text in ast.walk(part)}
     texts = [node.value for node in ast.walk(tree)
              if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in hidden]
     return [text for text in texts if " " in text.strip() and not text.startswith("Slurm says")]
