@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from journeys import Cell
 
-IMPORTS = "import decimal, logging, os, socket, sys, warnings\nimport numpy as np, pandas as pd, matplotlib as mpl"
+IMPORTS = "import decimal, logging, os, socket, sys, time, warnings\nimport numpy as np, pandas as pd, matplotlib as mpl"
 THERE = "%%pounce\n"
 
 # By name: values, how one of them is set, and what shows it.
@@ -29,6 +29,11 @@ SETTINGS = {
     "pandas' digits": ((2, 3, 4), "pd.set_option('display.precision', {})", "pd.Series([1 / 3]).to_string()"),
     "pandas' rows": ((11, 12, 13), "pd.set_option('display.max_rows', {})", "pd.get_option('display.max_rows')"),
     "lines of figures": ((1.25, 2.5, 3.75), "mpl.rcParams['lines.linewidth'] = {}", "mpl.rcParams['lines.linewidth']"),
+    "time zone": (("'UTC'", "'EST5'", "'CET-1'"), "os.environ['TZ'] = {}; time.tzset()", "time.strftime('%H %Z', time.localtime(0))"),
+    "tracebacks": (("'Plain'", "'Minimal'", "'Verbose'"), "get_ipython().InteractiveTB.set_mode({})", "get_ipython().InteractiveTB.mode"),
+    "width of values": ((40, 60, 70), "get_ipython().run_line_magic('config', 'PlainTextFormatter.max_width = {}')",
+                        "get_ipython().display_formatter.formatters['text/plain'].max_width"),
+    "values shown": (("'all'", "'last_expr'", "'none'"), "get_ipython().ast_node_interactivity = {}", "get_ipython().ast_node_interactivity"),
     "folder": (("'~'", "'/'", "'/usr'"), "os.chdir(os.path.expanduser({}))", "os.getcwd().replace(os.path.expanduser('~'), '~')"),
 }
 SHOW = "\n".join(f"print({name!r}, {show})" for name, (_, _, show) in SETTINGS.items())
