@@ -6,7 +6,7 @@ import contextlib
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from .._common.random_streams import Streams, for_each
 
@@ -90,7 +90,8 @@ def _limited(most_threads: int | None) -> contextlib.AbstractContextManager[Any]
         return contextlib.nullcontext()
     import threadpoolctl  # scikit-learn brings it
 
-    return cast(contextlib.AbstractContextManager[Any], threadpoolctl.threadpool_limits(most_threads))
+    limits: contextlib.AbstractContextManager[Any] = threadpoolctl.threadpool_limits(most_threads)
+    return limits
 
 
 def run_calls(authkey: Any, initializer: Initializer | None, most_threads: int | None,
