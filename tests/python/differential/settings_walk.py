@@ -33,7 +33,6 @@ SETTINGS = {
     "tracebacks": (("'Plain'", "'Minimal'", "'Verbose'"), "get_ipython().InteractiveTB.set_mode({})", "get_ipython().InteractiveTB.mode"),
     "width of values": ((40, 60, 70), "get_ipython().run_line_magic('config', 'PlainTextFormatter.max_width = {}')",
                         "get_ipython().display_formatter.formatters['text/plain'].max_width"),
-    "values shown": (("'all'", "'last_expr_or_assign'", "'none'"), "get_ipython().ast_node_interactivity = {}", "get_ipython().ast_node_interactivity"),
     "folder": (("'/'", "'/usr'", "'/var'"), "os.chdir({})", "os.getcwd()"),
 }
 SHOW = "\n".join(f"print({name!r}, {show})" for name, (_, _, show) in SETTINGS.items())
