@@ -31,7 +31,7 @@ SETTINGS = {
     "lines of figures": ((1.25, 2.5, 3.75), "mpl.rcParams['lines.linewidth'] = {}", "mpl.rcParams['lines.linewidth']"),
     "time zone": (("'UTC'", "'EST5'", "'CET-1'"), "os.environ['TZ'] = {}; time.tzset()", "time.strftime('%H %Z', time.localtime(0))"),
     "tracebacks": (("'Plain'", "'Minimal'", "'Verbose'"), "get_ipython().InteractiveTB.set_mode({})", "get_ipython().InteractiveTB.mode"),
-    "width of values": ((40, 60, 70), "get_ipython().run_line_magic('config', 'PlainTextFormatter.max_width = {}')",
+    "width of values": ((40, 60, 70), "get_ipython().display_formatter.formatters['text/plain'].max_width = {}",
                         "get_ipython().display_formatter.formatters['text/plain'].max_width"),
     "folder": (("'/'", "'/usr'", "'/var'"), "os.chdir({})", "os.getcwd()"),
 }

@@ -15,7 +15,7 @@ from ..code_names import global_reads
 from ..local_modules import is_local
 from .setting import BY_SETUP
 
-# As `%config` names them.
+# As IPython names them; `%config` sets those of the formatter before the first value is shown alone.
 _OF_SHELL = ("ast_node_interactivity", "autoawait", "autocall", "automagic", "colors", "display_page",
              "show_rewritten_input", "sphinxify_docstring", "system_raise_on_error", "wildcards_case_sensitive")
 _OF_TEXT = ("max_seq_length", "max_width", "pprint", "verbose")
