@@ -17,8 +17,19 @@ void say(Eta& eta) {
 
 void say(Choice& choice) { choice.against = sentence(choice.cause); }
 
+namespace {
+
+std::string with_given_time(const std::string& reason, std::chrono::minutes given) {
+  if (given.count() == 0) return reason;
+  return reason + (reason.empty() ? "" : "; ") + "Slurm gives this job " + std::to_string(given.count()) +
+         " min, another time than was requested";
+}
+
+}  // namespace
+
 void say(protocol::LeaseStatus& status) {
-  status.reason = reason(status.cause, status.class_name, status.wait, status.not_before_s);
+  status.reason =
+      with_given_time(reason(status.cause, status.class_name, status.wait, status.not_before_s), status.given_time);
 }
 
 void say(protocol::QueueRow& row) {
@@ -40,7 +51,8 @@ void say(model::HistoryLine& line) {
 }
 
 void say(model::LeaseRow& lease) {
-  lease.reason = reason(lease.cause, lease.resources.class_name, lease.wait, lease.not_before_s);
+  lease.reason = with_given_time(reason(lease.cause, lease.resources.class_name, lease.wait, lease.not_before_s),
+                                 lease.given_time);
   if (lease.used) lease.used->suggestion = suggestion(lease.resources, lease.used->figures, false);
 }
 

@@ -671,6 +671,13 @@ def test_a_run_that_a_site_s_own_sbatch_submits_is_followed_to_its_end(slurm, li
     assert (run.job, run.result(60)) == (int(fake_slurm.jobs(slurm)[-1]), 7)
 
 
+def test_what_a_site_s_rules_say_of_a_job_that_they_take_is_shown(slurm, capsys):
+    wrapped(slurm, 'echo "sbatch: 79 minutes: you get 5." >&2; "$own" "$@"')
+    run_of(SUBMITS, name="told").submit()
+
+    assert capsys.readouterr().err == "pounce: sbatch: 79 minutes: you get 5.\n"
+
+
 def test_a_site_s_sbatch_that_tells_nothing_of_a_job_is_not_taken_for_a_refusal(slurm):
     wrapped(slurm, "echo filed under 12 of March")
     with pytest.raises(errors.OutcomeUnknown, match="filed under 12 of March.*found by its script"):

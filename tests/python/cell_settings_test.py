@@ -128,6 +128,20 @@ def test_a_magic_that_needs_a_module_that_only_the_notebook_has_says_how_to_inst
 
 
 @pytest.mark.xdist_group("cell_startup")
+def test_a_cell_of_one_line_may_call_without_parentheses_and_name_magics_without_their_sign(notebook_with_startup_files):
+    """IPython reads such lines in cells of one line alone. It was shown three times what it had made of one."""
+    notebook = notebook_with_startup_files
+    notebook.run("%autocall 1\n%automagic 0")
+
+    shown = notebook.run(THERE + "greet 'you'")
+    assert (shown.value, shown.stdout) == ("'hello you'", "------> greet('you')\n")
+    assert notebook.run(THERE + "alias said echo").error["ename"] == "SyntaxError"
+    notebook.run("%autocall 0\n%automagic 1")
+    assert not notebook.run(THERE + "alias said echo").of("error")
+    assert notebook.run(THERE + "greet 'you'").error["ename"] == "SyntaxError"
+
+
+@pytest.mark.xdist_group("cell_startup")
 def test_a_macro_of_the_notebook_runs_in_a_cell(notebook_with_startup_files):
     notebook = notebook_with_startup_files
     notebook.run("counted = 20")
@@ -168,13 +182,15 @@ def test_the_page_of_settings_lists_every_row_of_the_table():
     assert listed == {*table.SETTINGS, "environment", "search path"}
 
 
-def test_proxies_and_hubs_that_the_kernel_was_started_with_follow():
+def test_proxies_hubs_and_folders_of_compilers_that_the_kernel_was_started_with_follow():
     program = "from pounce._engine.changed_settings import ChangedSettings\nprint(sorted(ChangedSettings().since(0).rows['environment']))"
-    started = {"HTTPS_PROXY": "http://proxy:3128", "HF_HUB_OFFLINE": "1", "http_proxy": "http://localhost:1", "OTHER": "1"}
+    started = {"HTTPS_PROXY": "http://proxy:3128", "HF_HUB_OFFLINE": "1", "http_proxy": "http://localhost:1", "OTHER": "1",
+               "TRITON_CACHE_DIR": "/tmp/kernels"}
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, **started}, capture_output=True, text=True, check=True)
 
     names = done.stdout
-    assert "HTTPS_PROXY" in names and "HF_HUB_OFFLINE" in names and "http_proxy" not in names and "OTHER" not in names
+    assert all(name in names for name in ("HTTPS_PROXY", "HF_HUB_OFFLINE", "TRITON_CACHE_DIR"))
+    assert "http_proxy" not in names and "OTHER" not in names
 
 
 def test_flags_that_cannot_follow_are_named():

@@ -73,6 +73,26 @@ def test_an_initializer_runs_once_in_each_worker(home):
     assert run.reports == {"words": ["a-b"], "once": True, "all": True, "own": "c", "failed": "LookupError"}
 
 
+def test_threads_inside_calls_are_limited_where_that_is_wished(home):
+    pytest.importorskip("threadpoolctl")
+    run = home.run("""
+        import numpy, pounce.compat.joblib
+        from joblib import Parallel, delayed, parallel_config
+        def most(n):
+            import threadpoolctl
+            numpy.ones((n, n)) @ numpy.ones((n, n))
+            return max(library["num_threads"] for library in threadpoolctl.threadpool_info())
+        with parallel_config("pounce", n_jobs=2, inner_max_num_threads=1):
+            limited = Parallel()(delayed(most)(n) for n in (2, 3))
+        with parallel_config("pounce", n_jobs=2):
+            others = Parallel()(delayed(most)(n) for n in (2, 3))
+        report(limited=limited, others=others, cpus=len(os.sched_getaffinity(0)))
+    """)
+
+    assert run.reports["limited"] == [1, 1]
+    assert run.reports["others"] == [run.reports["cpus"]] * 2
+
+
 def test_a_managers_proxies_work_in_calls(home):
     """They did not connect: "digest sent was rejected"."""
     run = home.run("""

@@ -232,6 +232,21 @@ def test_options_that_cannot_be_pickled_or_read_cost_no_others_and_are_named():
     assert list(waiting.put_back()) == ["decimal rounding"]
 
 
+def test_what_a_cell_sets_to_what_its_worker_was_started_with_is_saved_too(monkeypatch, tmp_path):
+    """The next worker may be started with another value: the notebook's at that time."""
+    monkeypatch.setenv("SET_BACK", "at first")
+    monkeypatch.chdir(tmp_path)
+    started = process_state.Baseline()
+    waiting = process_state.Waiting(pickle.dumps({"environment": packed({"SET_BACK": "of the notebook"}, {}), "folder": pickled("/")}, 5))
+    waiting.put_back()
+    monkeypatch.setenv("SET_BACK", "at first")
+    os.chdir(tmp_path)
+
+    saved = pickle.loads(process_state.taken(started, waiting))
+
+    assert pickle.loads(saved["environment"])["SET_BACK"] == "at first" and pickle.loads(saved["folder"]) == str(tmp_path)
+
+
 def test_an_extension_that_the_worker_lacks_is_named_with_how_to_install_it_and_waits_for_it():
     shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
     shell.instance()

@@ -63,6 +63,17 @@ def test_it_is_said_once_to_each_cell(clock):
     assert said == [True, False, True, False]
 
 
+def test_another_time_than_was_requested_is_told_at_once_and_once(clock):
+    clock(290)
+    left, given = TimeLeft(), lease(300)._replace(given_time_min=5)
+
+    words = left.warning("running", given)
+
+    assert words.startswith("pounce: g1, GPU 0 is yours for 5 min more, until ")
+    assert words.endswith(": Slurm gives this job 5 min, another time than was requested")
+    assert left.warning("running", given, cell=4) == ""
+
+
 def test_an_end_that_was_moved_is_another(clock):
     clock(30)
     left = TimeLeft()

@@ -120,30 +120,41 @@ def test_what_job_submit_lua_says_is_told_whatever_code_it_refuses_with(alice):
     assert silent["text"].startswith("this cluster refuses it")
 
 
-def test_a_job_that_job_submit_lua_changes_runs_as_the_site_wants_it(alice):
-    (job,) = asked(alice, {"class_": "tabby", "time": "79min"})
+CHANGED = """
+    import os, pounce, subprocess, time
+    from pounce._batch import making
+    from pounce._batch.run import BatchRun
+    from pounce._engine.options import Options
+    from pounce.lease import status_of_lease
+    def limit(job):
+        return subprocess.check_output(["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%l"], text=True).strip()
+    def given(lease):
+        while lease.end_time is None:  # pounced has not looked at the running job yet
+            time.sleep(0.05)
+        return limit(lease.job), status_of_lease(lease).given_time_min, round((lease.end_time - time.time()) / 60)
+    asks = dict(class_="tabby", time="79min", cpus=1, memory="1GB")
+"""
 
-    assert job["time"] == "5:00"
 
-
-def test_gangs_and_batch_runs_are_changed_as_leases_are(alice):
-    run = alice.python("""
-        import os, pounce, subprocess
-        from pounce._batch import making
-        from pounce._batch.run import BatchRun
-        from pounce._engine.options import Options
-        def limit(job):
-            return subprocess.check_output(["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%l"], text=True).strip()
-        asks = dict(class_="tabby", time="79min", cpus=1, memory="1GB")
-        batch = BatchRun(making.of_function(abs, (-3,), {}, making.Request(Options().changed(**asks), folder=""))).submit()
-        report(batch=limit(batch.job), result=batch.result(100))
-        with pounce.gang(nodes=2, **asks) as gang:
-            gang.run(os.getpid)
-            report(gang=limit(gang.lease.job))
+def test_a_job_that_job_submit_lua_changes_runs_as_the_site_wants_it_and_that_is_said(alice):
+    run = alice.python(CHANGED + """
+    with pounce.Client(**asks) as client:
+        client.submit(time.sleep, 3).result(100)  # a call that takes a second is one that a person looks at
+        report(lease=given(client.leases()[0]))
+        report(status=subprocess.check_output(["pouncectl", "status"], text=True))
+    batch = BatchRun(making.of_function(abs, (-3,), {}, making.Request(Options().changed(**asks), folder=""))).submit()
+    report(batch=limit(batch.job), result=batch.result(100))
+    with pounce.gang(nodes=2, **asks) as gang:
+        gang.run(os.getpid)
+        report(gang=given(gang.lease))
     """)
 
-    assert run.reported("batch", 100) == run.reported("gang", 100) == "5:00"
+    assert run.reported("lease", 100) == run.reported("gang", 150) == ["5:00", 5, 5]
+    assert run.reported("batch") == "5:00"
     run.ended()
+    assert "Slurm gives this job 5 min, another time than was requested" in run.reported("status")
+    assert ": Slurm gives this job 5 min, another time than was requested" in run.output
+    assert "pounce: sbatch: 79 minutes: you get 5." in run.output
 
 
 def test_a_prolog_that_takes_long_is_a_start_and_not_a_failure(odd_site, login_node, make_user):

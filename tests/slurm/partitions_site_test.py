@@ -1,20 +1,35 @@
 """A site that decides by partitions: which QoS, accounts and groups they take, limits that count at submission, a QoS of their own;
-licences, reservations and the names of GPU slices. What a partition refuses is told as the partition's."""
+licences, reservations and the names of GPU slices. What a partition refuses is told as the partition's. Its nodes have as many CPUs as
+this machine, and keep each job to its own (TaskPlugin, ConstrainCores, PrologFlags=Contain)."""
 
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 from gateway import Gateway, a_job, programs
 from login_node import wait_until
-from site_clusters import SiteCluster, site_cluster
+from site_clusters import SiteCluster, node_line, site_cluster
 
 pytestmark = pytest.mark.xdist_group("partitions_site")
 
 
+IS_VERSION_2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
+CGROUPS = f"""CgroupPlugin=cgroup/v{1 + IS_VERSION_2}
+CgroupMountpoint=/sys/fs/cgroup
+{"IgnoreSystemd=yes" if IS_VERSION_2 else ""}
+ConstrainRAMSpace=yes
+ConstrainCores=yes
+"""
+
+
 def by_partitions(cluster: SiteCluster) -> dict[str, tuple[str, int]]:
-    return {"slurm.conf": ("""EnforcePartLimits=ALL
+    return {"cgroup.conf": (CGROUPS, 0o644), "slurm.conf": (f"""EnforcePartLimits=ALL
+TaskPlugin=task/affinity,task/cgroup
+PrologFlags=Alloc,Contain
+{node_line(cluster.cluster_id, 1, "CPUs=2 RealMemory=131072 Gres=gpu:a100:4")}
+{node_line(cluster.cluster_id, 2, "CPUs=2 RealMemory=131072 Gres=gpu:a100:2,gpu:a100_3g.20gb:2")}
 Licenses=matlab:1
 PartitionName=open Nodes=ALL Default=YES MaxTime=60 State=UP
 PartitionName=lions Nodes=ALL AllowQos=lion,panther State=UP
@@ -129,3 +144,39 @@ def test_a_reservation_is_for_those_whose_it_is(site, alice):
     finally:
         for name in ("hers", "his"):
             site.run("scontrol", "delete", f"reservationname={name}")
+
+
+BOUND = """
+import json, os, pounce
+def place():
+    import os
+    groups = open("/proc/self/cgroup").read()
+    return dict(cpus=len(os.sched_getaffinity(0)), contained="/job_" + os.environ["SLURM_JOB_ID"] + "/" in groups)
+"""
+
+
+def test_leases_gangs_batch_runs_and_jobs_have_the_cpus_and_the_cgroup_of_their_job(site, login_node, make_user):
+    who = make_user("alice", login_node(site.cluster_id), idle_release_s=1, poll_max_s=2)
+    run = who.python(BOUND + """
+from pounce._batch import making
+from pounce._batch.run import BatchRun
+from pounce._engine.options import Options
+asks = dict(class_="cheetah", cpus=1, memory="1GB", time="5min")
+with pounce.Client(**asks) as client:
+    report(lease=client.submit(place).result(100))
+with pounce.gang(nodes=2, **asks) as gang:
+    report(gang=gang.run(place))
+batch = BatchRun(making.of_function(place, (), {}, making.Request(Options().changed(**asks), folder=""))).submit()
+report(batch=batch.result(100))
+""")
+    inside = who.batch(BOUND + """
+with pounce.Client(here=True) as here:
+    print("REPORT " + json.dumps(dict(here=here.submit(place).result(100))), flush=True)
+""", "--qos=cheetah --cpus-per-task=1 --mem=1G --time=5")
+
+    lease, gang = run.reported("lease", 100), run.reported("gang", 100)
+    assert lease == {"cpus": 1, "contained": True}
+    assert gang == [lease] * 2 and run.reported("batch", 100) == lease
+    assert inside.reported("here", 150) == lease
+    run.ended()
+    inside.ended()

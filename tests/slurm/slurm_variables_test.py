@@ -141,6 +141,26 @@ def test_libraries_take_a_worker_for_a_workstation(make_user):
     run.ended()
 
 
+def test_mpi4py_in_a_task_is_one_process_and_mpiexec_starts_more_beside_it(make_user):
+    """mpiexec looks for the nodes of a job of Slurm's in its environment, and would start its processes with srun."""
+    pytest.importorskip("mpi4py")
+    run = make_user().python("""
+    import pounce
+    def mpi():
+        import os, subprocess, sys
+        from mpi4py import MPI
+        mpiexec = os.path.join(os.path.dirname(sys.executable), "mpiexec")
+        program = "from mpi4py import MPI; print(MPI.COMM_WORLD.allgather(MPI.COMM_WORLD.Get_rank()), flush=True)"
+        done = subprocess.run([mpiexec, "-n", "2", sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        return MPI.COMM_WORLD.Get_size(), done.stdout.splitlines(), done.stderr
+    with pounce.Client(cpus=2, class_="cheetah", time="10min") as client:
+        report(mpi=client.submit(mpi).result(100))
+    """)
+
+    assert run.reported("mpi", 120) == [1, ["[0, 1]"] * 2, ""]
+    run.ended()
+
+
 def test_sbatchs_variables_of_the_notebook_ask_nothing_of_leases_and_gangs(make_user):
     run = make_user().python("""
     import os, pounce, subprocess

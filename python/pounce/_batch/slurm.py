@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .. import _core, errors
+from .._engine.status_line import output
 
 _TAKES_LONG_S = 60
 # A line of sbatch's output, with --parsable or from a site's own sbatch that ignores it.
@@ -37,7 +38,7 @@ def submit(script: Path) -> int:
         sbatch ended well, and neither it nor squeue tells the job.
     """
     wishes = wishes_beside(script.read_text(errors="replace"), os.environ)
-    printed = _run("sbatch", "--parsable", str(script), wishes=wishes)
+    printed = _run("sbatch", "--parsable", str(script), wishes=wishes, shows_more=True)
     job = job_number(printed) or of_script(script)
     if not job:
         raise errors.OutcomeUnknown(f"sbatch ended well, but told no job's number; it printed {printed.strip()!r}",
@@ -133,7 +134,8 @@ def environment_for(command: str, environment: Mapping[str, str]) -> dict[str, s
     return {name: value for name, value in environment.items() if name in _FINDS_SLURM or not name.startswith(acts)}
 
 
-def _run(*words: str, wishes: Mapping[str, str] | None = None) -> str:
+def _run(*words: str, wishes: Mapping[str, str] | None = None, shows_more: bool = False) -> str:
+    """What the command prints. `shows_more`: what it says beside that is shown, such as what a site's rules changed."""
     program = shutil.which(words[0])
     if program is None:
         raise errors.NoSlurm(f"there is no {words[0]} here",
@@ -147,4 +149,6 @@ def _run(*words: str, wishes: Mapping[str, str] | None = None) -> str:
     if done.returncode != 0:
         text = f"{words[0]}: {(done.stderr or done.stdout).strip()}"
         raise errors.Rejected(text, context={"command": " ".join(words)})
+    for line in done.stderr.splitlines() if shows_more else ():
+        output().end(_core.printable(f"pounce: {line}"))
     return done.stdout

@@ -5,10 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from functools import cache
 from typing import Any, NamedTuple
 
 from .. import _core
+from .machine import boot_id, mount_of
 
 _END_BYTES = 4096  # of the head and of the tail, which are compared
 _NETWORK = frozenset(("nfs", "nfs4", "lustre", "gpfs", "ceph", "beegfs", "beegfs_nodev", "cifs", "smb3", "9p",
@@ -104,33 +104,10 @@ def opened(path: str, flags: int = os.O_RDONLY) -> int:
 
 
 def identity_of(status: os.stat_result) -> FileIdentity:
-    return FileIdentity(status.st_ino, status.st_dev, _filesystem(status.st_dev), _machine())
+    return FileIdentity(status.st_ino, status.st_dev, mount_of(status.st_dev).filesystem, boot_id())
 
 
 def _ends(length: int) -> list[tuple[int, int]]:
     if length <= 2 * _END_BYTES:
         return [(0, length)]
     return [(0, _END_BYTES), (length - _END_BYTES, length)]
-
-
-@cache
-def _machine() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-@cache
-def _filesystem(device: int) -> str:
-    number = f"{os.major(device)}:{os.minor(device)}"
-    try:
-        with open("/proc/self/mountinfo") as file:
-            for line in file:
-                before, _, after = line.partition(" - ")
-                if before.split()[2] == number:
-                    return after.split()[0]
-    except OSError:
-        pass
-    return ""

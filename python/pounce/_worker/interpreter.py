@@ -24,7 +24,7 @@ from .._common import here, notebook_process, task_end
 from .._common.notebook_process import NotebookProcess
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
-from . import nested_joblib, standard_library
+from . import extension_lock, nested_joblib, standard_library
 from .import_clock import ImportClock
 from .modules_ahead import ModulesAhead
 from .peak_memory import PeakMemory
@@ -339,6 +339,7 @@ def main() -> None:
     faulthandler.enable()
     _become_script(notebook_process.taken())
     nested_joblib.install()
+    extension_lock.install()
     import atexit
 
     atexit.register(core.close)  # registered first, so it runs last: the output of other handlers is still forwarded

@@ -14,6 +14,7 @@ from .. import errors
 from .._batch import making, notebook, run_folder
 from .._batch.run import BatchRun
 from .._common import here
+from .._common.quiet_compile import python_of
 from ..errors import BadRequest
 from .batch_line import PARSER, BatchLine, parse, with_lines, with_targets
 from .names import is_import, reads
@@ -116,7 +117,7 @@ def _held(remote: Remote) -> list[Target]:
 
 def _names(remote: Remote, number: int, text: str) -> list[str]:
     try:
-        tree = ast.parse(remote.shell.transform_cell(text))
+        tree = ast.parse(python_of(remote.shell, text))
     except SyntaxError as error:
         raise BadRequest(f"cell {number} is no Python: {error}") from None
     return sorted(reads(tree))

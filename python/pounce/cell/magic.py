@@ -10,7 +10,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 from .. import errors
 from .._common.names_shown import LAST
-from .._common.quiet_compile import quiet_compile
+from .._common.quiet_compile import python_of, quiet_compile
 from .._common.settings.shell import names_read
 from . import gang_cells, holding
 from .completion import Completion
@@ -128,7 +128,7 @@ class PounceMagics(Magics):
         shell, above = self.remote.shell, "\n" * magic_line
         compiler, code = shell.compile, above + cell
         try:
-            code = above + shell.transform_cell(cell)
+            code = above + python_of(shell, cell)
             filename = compiler.cache(code, self.remote.number())
             flags = compiler.flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
             tree = quiet_compile(code, filename, flags)

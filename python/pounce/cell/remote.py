@@ -25,6 +25,7 @@ from .._common.cell_protocol import (
 )
 from .._common.local_modules import is_installed_path
 from .._common.names_shown import LAST
+from .._common.quiet_compile import python_of
 from .._engine import changed_settings, seeds
 from .._engine.display import Shown, show_below
 from .._engine.options import Options
@@ -355,7 +356,7 @@ class Remote:
 
     def _assigned(self, result: Any) -> set[str]:
         try:
-            return assigned(self.shell.transform_cell(result.info.raw_cell))
+            return assigned(python_of(self.shell, result.info.raw_cell))
         except Exception:  # it is no Python code
             return set()
 

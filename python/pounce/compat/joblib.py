@@ -69,6 +69,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
     CPUs, and 16 if nothing limits them. ``-2`` is one less.
     """
 
+    supports_inner_max_num_threads = True
     supports_retrieve_callback = True
     default_n_jobs = -1
 
@@ -76,9 +77,6 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
                  client: Client | None = None, leases: int = 1, initializer: Callable[..., Any] | None = None,
                  initargs: tuple[Any, ...] = (), **options: Any):
         super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
-        if inner_max_num_threads is not None:
-            raise BadRequest("pounce does not take inner_max_num_threads=",
-                             "Ask for CPUs: cpus=2; a worker's threads see as many.")
         asks = Options() if client is None else asks_of(client)
         own = asks.resources
         wanted = asks.changed(**{word: options[word] for word in ("workers",) if word in options}).resources
@@ -150,7 +148,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         def make(view: View) -> Future:
             try:
                 with seeds.given(None):
-                    return view.submit(run_calls, Authkey.of_managers(), self._first, calls, level, *draws)
+                    return view.submit(run_calls, Authkey.of_managers(), self._first, self.inner_max_num_threads, calls,
+                                       level, *draws)
             except NotPicklable as error:
                 raise _not_picklable(func.items) or error from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from collections.abc import Callable
@@ -83,16 +84,27 @@ class Initializer:
 _initialized: set[str] = set()  # of this worker
 
 
-def run_calls(authkey: Any, initializer: Initializer | None,
+def _limited(most_threads: int | None) -> contextlib.AbstractContextManager[Any]:
+    """Of the libraries that are loaded by now: unpickling a function loads those of its module."""
+    if most_threads is None:
+        return contextlib.nullcontext()
+    import threadpoolctl  # scikit-learn brings it
+
+    limits: contextlib.AbstractContextManager[Any] = threadpoolctl.threadpool_limits(most_threads)
+    return limits
+
+
+def run_calls(authkey: Any, initializer: Initializer | None, most_threads: int | None,
               calls: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]], nesting_level: int,
               streams: Streams | None = None, first: int = 0) -> list[Any]:
-    """A batch of joblib's, whose first call has this number. Parallel work inside it runs in the worker's threads."""
+    """A batch of joblib's, whose first call has this number. Parallel work inside it runs in the worker's threads, and
+    BLAS, OpenMP and the like in at most so many."""
     from joblib import parallel_config
     from joblib.parallel import BACKENDS
 
     backend = BACKENDS["threading" if nesting_level <= 1 else "sequential"](nesting_level=nesting_level)
     values, next_stream = [], for_each(streams, first)
-    with parallel_config(backend=backend):
+    with parallel_config(backend=backend), _limited(most_threads):
         if initializer is not None:
             initializer.run_once()
         for function, args, kwargs in calls:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from journeys import Cell
 
-IMPORTS = "import decimal, logging, os, socket, sys, warnings\nimport numpy as np, pandas as pd, matplotlib as mpl"
+IMPORTS = "import decimal, logging, os, socket, sys, time, warnings\nimport numpy as np, pandas as pd, matplotlib as mpl"
 THERE = "%%pounce\n"
 
 # By name: values, how one of them is set, and what shows it.
@@ -17,7 +17,7 @@ SETTINGS = {
     "another variable": (("'1'", "'2'", "'3'"), "os.environ['WALKED_TOO'] = {}", "os.environ.get('WALKED_TOO')"),
     "decimal": ((5, 6, 7), "decimal.getcontext().prec = {}", "decimal.Decimal(1) / 3"),
     "recursion": ((2001, 2002, 2003), "sys.setrecursionlimit({})", "sys.getrecursionlimit()"),
-    "umask": ((0o022, 0o027, 0o077), "_ = os.umask({})",
+    "umask": ((0o007, 0o027, 0o077), "_ = os.umask({})",
               "next(line for line in open('/proc/self/status') if line.startswith('Umask')).split()[1]"),
     "sockets": ((1.5, 2.5, 3.5), "socket.setdefaulttimeout({})", "socket.getdefaulttimeout()"),
     "logging": ((11, 12, 13), "logging.getLogger('walked').setLevel({})", "logging.getLogger('walked').level"),
@@ -29,14 +29,18 @@ SETTINGS = {
     "pandas' digits": ((2, 3, 4), "pd.set_option('display.precision', {})", "pd.Series([1 / 3]).to_string()"),
     "pandas' rows": ((11, 12, 13), "pd.set_option('display.max_rows', {})", "pd.get_option('display.max_rows')"),
     "lines of figures": ((1.25, 2.5, 3.75), "mpl.rcParams['lines.linewidth'] = {}", "mpl.rcParams['lines.linewidth']"),
-    "folder": (("'~'", "'/'", "'/usr'"), "os.chdir(os.path.expanduser({}))", "os.getcwd().replace(os.path.expanduser('~'), '~')"),
+    "time zone": (("'UTC'", "'EST5'", "'CET-1'"), "os.environ['TZ'] = {}; time.tzset()", "time.strftime('%H %Z', time.localtime(0))"),
+    "tracebacks": (("'Plain'", "'Minimal'", "'Verbose'"), "get_ipython().InteractiveTB.set_mode({})", "get_ipython().InteractiveTB.mode"),
+    "width of values": ((40, 60, 70), "get_ipython().display_formatter.formatters['text/plain'].max_width = {}",
+                        "get_ipython().display_formatter.formatters['text/plain'].max_width"),
+    "folder": (("'/'", "'/usr'", "'/var'"), "os.chdir({})", "os.getcwd()"),
 }
 SHOW = "\n".join(f"print({name!r}, {show})" for name, (_, _, show) in SETTINGS.items())
 
 
 def steps(seed: int, length: int) -> Iterator[Cell | None]:
     """Cells in order; None: the worker is released. The notebook never sets a value that it has already, which would be no
-    change of its own, while a plain kernel would undo what a cell has set since."""
+    change of its own, while a plain kernel would undo what a cell has set since. So no value is one of a fresh kernel."""
     chance = random.Random(seed)
     here: dict[str, object] = {}
     yield Cell(IMPORTS)

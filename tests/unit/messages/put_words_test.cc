@@ -27,6 +27,15 @@ TEST(PutWordsTest, ALeaseSaysWhyItIsAsItIs) {
   EXPECT_EQ(with_words(status).reason, "other jobs go first; 3 jobs are ahead of it");
 }
 
+TEST(PutWordsTest, ALeaseWithAnotherTimeThanWasRequestedSaysSo) {
+  protocol::LeaseStatus status;
+  status.cause = {.code = CauseCode::kSlurmWaits, .word = "Priority"};
+  status.given_time = std::chrono::minutes(5);
+
+  EXPECT_EQ(with_words(status).reason,
+            "other jobs go first; Slurm gives this job 5 min, another time than was requested");
+}
+
 TEST(PutWordsTest, AnExpectedStartInsideAnotherValueSaysWhatItRestsOn) {
   protocol::LeaseStatus status;
   status.wait.eta = {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3};

@@ -1,4 +1,5 @@
-"""Settings of IPython: how it shows values and errors, aliases, and magics and formatters that the person made."""
+"""Settings of IPython: how it reads cells and shows values and errors, aliases, and magics and formatters that the
+person made."""
 
 from __future__ import annotations
 import __future__
@@ -7,17 +8,22 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from ..code_names import global_reads
 from ..local_modules import is_local
 from .setting import BY_SETUP
 
-USUAL = {"xmode": "Context", "precision": "", "aliases": [], "interactivity": "last_expr", "pprint": True,
-         "automagic": True, "autocall": 0, "future": []}
+# As IPython names them; `%config` sets those of the formatter before the first value is shown alone.
+_OF_SHELL = ("ast_node_interactivity", "autoawait", "autocall", "automagic", "colors", "display_page",
+             "show_rewritten_input", "sphinxify_docstring", "system_raise_on_error", "wildcards_case_sensitive")
+_OF_TEXT = ("max_seq_length", "max_width", "pprint", "verbose")
+_FORMATTER_CLASS = "PlainTextFormatter."
 
-_MAGIC, _CLASS, _FORMATTER, _EXTENSION = " magic ", "magics ", "formatter ", "extension "
+_MAGIC, _CLASS, _ALIAS, _FORMATTER, _EXTENSION = " magic ", "magics ", " magic alias ", "formatter ", "extension "
 _TEXT = "text/plain"
+_IPYTHONS_ALIASES = frozenset(("ed", "hist", "rep", "SVG", "HTML", "file"))
 # The kernel's; autoreload's work is done by reloads (_worker/cell/reloads.py), so that both sides have the same text.
 _NOT_OURS = frozenset(("pounce", "storemagic", "IPython.extensions.storemagic", "autoreload",
                        "IPython.extensions.autoreload"))
@@ -29,13 +35,31 @@ def read(library: Any) -> dict[str, Any] | None:
     shell = library.get_ipython()
     if shell is None:
         return None
-    usual, flags = shell.alias_manager.default_aliases, shell.compile.flags
+    shells, flags = shell.alias_manager.default_aliases, shell.compile.flags
     return {"xmode": shell.InteractiveTB.mode, "precision": _text_formatter(shell).float_precision,
-            "aliases": [alias for alias in shell.alias_manager.aliases if alias not in usual],
-            "interactivity": shell.ast_node_interactivity, "pprint": _text_formatter(shell).pprint,
-            "automagic": shell.automagic, "autocall": shell.autocall,
+            "aliases": [alias for alias in shell.alias_manager.aliases if alias not in shells],
             "future": [name for name, flag in _FEATURES.items() if flags & flag],
-            **_extensions(shell), **_magics(shell), **_formatters(shell)}
+            **_options(shell, _OF_SHELL), **_options(_text_formatter(shell), _OF_TEXT, _FORMATTER_CLASS),
+            **_extensions(shell), **_magics(shell), **_magic_aliases(shell), **_formatters(shell)}
+
+
+@cache
+def usual() -> dict[str, Any]:
+    from IPython.core.formatters import PlainTextFormatter
+    from IPython.core.interactiveshell import InteractiveShell
+
+    return {"xmode": "Context", "precision": "", "aliases": [], "future": [],
+            **_defaults(InteractiveShell, _OF_SHELL), **_defaults(PlainTextFormatter, _OF_TEXT, _FORMATTER_CLASS)}
+
+
+def _options(of: Any, names: tuple[str, ...], prefix: str = "") -> dict[str, Any]:
+    """Those that this release of IPython has."""
+    return {prefix + name: getattr(of, name) for name in names if of.has_trait(name)}
+
+
+def _defaults(of: Any, names: tuple[str, ...], prefix: str = "") -> dict[str, Any]:
+    traits = of.class_traits()
+    return {prefix + name: traits[name].default_value for name in names if name in traits}
 
 
 def write(library: Any, saved: dict[str, Any]) -> None:
@@ -43,6 +67,10 @@ def write(library: Any, saved: dict[str, Any]) -> None:
     for name, value in saved.items():
         if name in _SETTERS:
             _SETTERS[name](shell, value)
+        elif name in _OF_SHELL:
+            setattr(shell, name, value)
+        elif name.startswith(_FORMATTER_CLASS):
+            setattr(_text_formatter(shell), name.removeprefix(_FORMATTER_CLASS), value)
         elif name.startswith(_EXTENSION):
             shell.extension_manager.load_extension(value)
         elif name.startswith(_CLASS):
@@ -52,6 +80,8 @@ def write(library: Any, saved: dict[str, Any]) -> None:
             formatter = shell.display_formatter.formatters[kind]
             _forget(formatter, module, type_name)
             formatter.for_type_by_name(module, type_name, function)
+        elif _ALIAS in name:
+            shell.magics_manager.register_alias(*value)
         else:
             kind, _, magic = name.partition(_MAGIC)
             shell.register_magic_function(value, kind, magic)
@@ -61,10 +91,6 @@ _SETTERS: dict[str, Callable[[Any, Any], Any]] = {
     "xmode": lambda shell, mode: shell.InteractiveTB.set_mode(mode),
     "precision": lambda shell, precision: _set_precision(shell, precision),
     "aliases": lambda shell, aliases: [shell.alias_manager.define_alias(name, line) for name, line in aliases],
-    "interactivity": lambda shell, value: setattr(shell, "ast_node_interactivity", value),
-    "pprint": lambda shell, is_on: setattr(_text_formatter(shell), "pprint", is_on),
-    "automagic": lambda shell, is_on: setattr(shell, "automagic", is_on),
-    "autocall": lambda shell, value: setattr(shell, "autocall", value),
     "future": lambda shell, names: _set_features(shell, names),
 }
 
@@ -118,6 +144,13 @@ def _magics(shell: Any) -> dict[str, Any]:
     return found
 
 
+def _magic_aliases(shell: Any) -> dict[str, tuple[Any, ...]]:
+    """Made by %alias_magic: (name, the magic's name, its kind, its parameters)."""
+    return {f"{kind}{_ALIAS}{name}": (name, magic.magic_name, magic.magic_kind, magic.magic_params)
+            for kind, magics in shell.magics_manager.magics.items() for name, magic in magics.items()
+            if type(magic).__name__ == "MagicAlias" and name not in _IPYTHONS_ALIASES}
+
+
 def _formatters(shell: Any) -> dict[str, Any]:
     """By the names of the types, which need not be imported elsewhere."""
     found = {}
@@ -137,6 +170,8 @@ def left_out(library: Any) -> Iterator[tuple[str, str]]:
     for function in (*shell.input_transformers_cleanup, *shell.input_transformers_post):
         if getattr(function, "__module__", "") == "__main__":
             yield f"the input transformer {getattr(function, '__name__', function)}", BY_SETUP
+    if shell.call_pdb:
+        yield "%pdb", "%debug in a %%pounce cell after the error"
     for transformer in shell.ast_transformers:
         if type(transformer).__module__ == "__main__":
             yield f"the syntax transformer {type(transformer).__name__}", BY_SETUP
@@ -150,6 +185,7 @@ def names_read(source: str) -> set[str]:
     if shell is None:
         return set()
     words = set(_WORD.findall(source))
+    words.update(magic for name, magic, *_ in _magic_aliases(shell).values() if name in words)
     macros = {word for word in words if type(shell.user_ns.get(word)).__name__ == "Macro"}
     used = [function for name, function in _magics(shell).items() if name.rpartition(" ")[2] in words]
     used += [value[-1] for value in _formatters(shell).values()]

@@ -48,7 +48,7 @@ SETTINGS: dict[str, Setting] = {
     "xarray": Setting("xarray", lambda xarray: dict(xarray.get_options()),
                       lambda xarray, options: xarray.set_options(**options), lambda _: numerics.XARRAY, is_quick=True),
     "jax": Setting("jax", numerics.jax_options, numerics.set_jax, lambda _: numerics.JAX, is_quick=True),
-    "IPython": Setting("IPython", shell.read, shell.write, lambda _: shell.USUAL, left_out=shell.left_out),
+    "IPython": Setting("IPython", shell.read, shell.write, lambda _: shell.usual(), left_out=shell.left_out),
     "interpreter": Setting("sys", lambda _: None, lambda sys, _: None, left_out=python.flags_left_out),
 }
 

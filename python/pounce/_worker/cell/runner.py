@@ -11,6 +11,7 @@ from typing import Any
 from ..._common import bundle
 from ..._common.cell_protocol import SETTINGS, CellCode, CellReply, CellRequest, CellRun, NamespaceRequest
 from ..._common.names_shown import LAST
+from ..._common.quiet_compile import python_of
 from .. import interpreter
 from ..state.live_reads import reached
 from ..state.needs import source_reads
@@ -144,7 +145,7 @@ def _set_up(shell: Any, cell: CellCode, number: int, source: str) -> None:
 def _python(shell: Any, source: str) -> str:
     """The source as IPython runs it; empty: it cannot run."""
     try:
-        return str(shell.transform_cell(source))
+        return python_of(shell, source)
     except SyntaxError:
         return ""
 

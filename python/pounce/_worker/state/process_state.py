@@ -27,7 +27,8 @@ _FOLLOWED = "followed"  # the part that says which of the notebook's changes it 
 
 @dataclass
 class Baseline:
-    """The process's initial state; only differences from it are saved."""
+    """The process's initial state. What differs from it is saved, and what was written here: another worker may be
+    started in another folder and with other variables, since these are the notebook's at that time."""
 
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     path: list[str] = field(default_factory=lambda: list(sys.path))
@@ -63,11 +64,11 @@ def _pickled(names: Collection[str], problems: dict[str, str] | None = None) -> 
 def taken(baseline: Baseline, waiting: Waiting | None = None, problems: dict[str, str] | None = None) -> bytes:
     """The pickled state. A part that cannot be pickled is left out, and added to `problems` with the reason; a part
     that still waits stays as it was."""
-    parts = {} if waiting is None else dict(waiting.parts)
-    changes = {"environment": _environment(baseline), "path": _path(baseline)}
+    parts, written = ({}, {}) if waiting is None else (dict(waiting.parts), waiting.written)
+    changes = {"environment": _environment(baseline, written.get("environment", ())), "path": _path(baseline)}
     parts |= {name: pickle.dumps(value, 5) for name, value in changes.items() if value is not None}
     for name, part in _pickled(SETTINGS, problems).items():
-        if part != baseline.settings.get(name):
+        if part != baseline.settings.get(name) or name in written:
             parts[name] = _merged(part, parts[name]) if name in parts and _has_options(name) else part
     if waiting is not None and waiting.followed[1]:
         parts[_FOLLOWED] = pickle.dumps(waiting.followed, 5)
@@ -89,6 +90,7 @@ class Waiting:
 
     def __init__(self, data: bytes = b""):
         self.parts: dict[str, bytes] = pickle.loads(data) if data else {}
+        self.written: dict[str, set[str]] = {}  # the names of parts that are written here, with their options
         self.followed = ("", 0)  # the kernel whose changes were followed, and the number of the last one
         if _FOLLOWED in self.parts:
             self.followed = pickle.loads(self.parts.pop(_FOLLOWED))
@@ -137,9 +139,12 @@ class Waiting:
             part = self.parts.get(name)
             if part is None:  # an import that one of the others made has written it
                 continue
+            written = self.written.setdefault(name, set())
             try:
                 if _has_options(name):
-                    failed |= self._put_options_back(name, unpacked(part))
+                    options = unpacked(part)
+                    written.update(options)
+                    failed |= self._put_options_back(name, options)
                 elif setting is not None:
                     setting.write(importlib.import_module(setting.library), pickle.loads(part))
                 else:
@@ -204,9 +209,10 @@ def _merged(part: bytes, newer: bytes) -> bytes:
 
 # ---- the environment and the search path, by their changes ----
 
-def _environment(baseline: Baseline) -> Any:
+def _environment(baseline: Baseline, written: Collection[str]) -> Any:
     now, before = dict(os.environ), baseline.environment
     changed = {name: now.get(name) for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
+    changed |= {name: now.get(name) for name in written}
     return {name: value for name, value in changed.items() if not is_of_one_worker(name)} or None
 
 

@@ -37,6 +37,24 @@ INSTANTIATE_TEST_SUITE_P(EachEnd, JobEndTest,
                                            EndCase{JobEnd::kNotStarted, ErrorCode::kLeaseEnded},
                                            EndCase{JobEnd::kGone, ErrorCode::kLeaseEnded}));
 
+TEST_F(JobTest, AnotherTimeThanWasRequestedIsTold) {
+  Resources requested = one_gpu();
+  requested.time = 79min;
+  start();
+  open();
+  demand(1, 0, requested);
+  tell(Submitted{lease(1), job(7)});
+  JobView changed = view(JobState::kRunning);
+  changed.resources.time = 5min;
+  polled(changed);
+  ASSERT_FALSE(only<TellStatus>().empty());
+  EXPECT_EQ(only<TellStatus>().back().given_time, 5min);
+  EXPECT_EQ(core.leases().front().given_time, 5min);
+  changed.resources.time = 79min;
+  polled(changed);
+  EXPECT_EQ(core.leases().front().given_time, 0min);
+}
+
 TEST_F(JobTest, APreemptedLeaseIsReplacedWhenTasksStillWait) {
   given_busy();
   tell(WorkerLost{lease(1), WorkerIndex{0}, link});
