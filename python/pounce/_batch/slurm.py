@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from .. import _core, errors
@@ -24,8 +24,9 @@ _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAI
           "REVOKED", "TIMEOUT")
 
 
-def submit(script: Path) -> int:
-    """Returns the job's number. Blocks for Slurm.
+def submit(script: Path, secrets: Collection[str] = ()) -> int:
+    """Returns the job's number. Blocks for Slurm. `secrets`: names of variables that the job is submitted without,
+    since Slurm keeps its environment on its disks.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def submit(script: Path) -> int:
         sbatch ended well, and neither it nor squeue tells the job.
     """
     wishes = wishes_beside(script.read_text(errors="replace"), os.environ)
-    printed = _run("sbatch", "--parsable", str(script), wishes=wishes)
+    printed = _run("sbatch", "--parsable", str(script), wishes=wishes, without=secrets)
     job = job_number(printed) or of_script(script)
     if not job:
         raise errors.OutcomeUnknown(f"sbatch ended well, but told no job's number; it printed {printed.strip()!r}",
@@ -133,12 +134,13 @@ def environment_for(command: str, environment: Mapping[str, str]) -> dict[str, s
     return {name: value for name, value in environment.items() if name in _FINDS_SLURM or not name.startswith(acts)}
 
 
-def _run(*words: str, wishes: Mapping[str, str] | None = None) -> str:
+def _run(*words: str, wishes: Mapping[str, str] | None = None, without: Collection[str] = ()) -> str:
     program = shutil.which(words[0])
     if program is None:
         raise errors.NoSlurm(f"there is no {words[0]} here",
                              "Do it on a machine with Slurm's commands: sbatch takes the script as it is.")
-    environment = {**environment_for(words[0], os.environ), **(wishes or {})}
+    ours = {name: value for name, value in os.environ.items() if name not in without}
+    environment = {**environment_for(words[0], ours), **(wishes or {})}
     try:
         done = subprocess.run([program, *words[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=_TAKES_LONG_S)
