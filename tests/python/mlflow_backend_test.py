@@ -68,10 +68,9 @@ def refusal(**words):
         return str(error)
 
 # side by side: each job imports MLflow
-waits = run("waits", synchronous=False)
+waits, lost = run("waits", synchronous=False), run("waits", synchronous=False)
 failing = run("fails", synchronous=False, config={"job-name": "short", "output": "out-own.txt"})
 again = run("again", synchronous=False)
-cloned = run(uri=f"file://{os.getcwd()}/repository.git#sub", parameters={"text": "x"}, config={"environment": {"A": "1"}}, version="v1", synchronous=False)
 shown = run(parameters={"text": text, "lr": "0.1; id"}, config={"environment": {"A": "${HOME}/a $(id)"}, "sbatch-script-file": "batchFile"}, backend="slurm")
 reports["shown"] = {"wait": True, "status": shown.get_status(), "run": shown.run_id, "seen": json.load(open("seen.json")), **of(shown.run_id),
                     "injected": os.path.exists("injected"), "script": os.readlink("batchFile"), "secrets": os.path.exists(shown.batch.folder / "secrets.json"),
@@ -83,6 +82,9 @@ again.wait()
 reports["again"] = {"status": again.get_status(), "log": again.batch.log()}
 while not os.path.exists("waits"):
     time.sleep(0.05)
+subprocess.run(["scancel", str(lost.job)], check=True)  # in this Slurm that leaves nobody who could tell MLflow
+cloned = run(uri=f"file://{os.getcwd()}/repository.git#sub", parameters={"text": "x"}, config={"environment": {"A": "1"}}, version="v1", synchronous=False)
+reports["lost"] = {**of(lost.run_id), "left": [name for name in ("open", "secrets.json") if os.path.exists(lost.batch.folder / name)]}
 reports["waiting"] = {"status": waits.get_status(), **of(waits.run_id)}
 
 asked = []
@@ -212,6 +214,11 @@ def test_ctrl_c_asks_and_the_job_goes_on_unless_the_user_ends_it(reports):
     assert reports["waiting"]["status"] == "RUNNING"
     assert interrupt["ends"] == ["SystemExit", "SystemExit", "KeyboardInterrupt"] and "too? Otherwise it goes on" in interrupt["asked"]
     assert interrupt["status"] == "RUNNING" and reports["cancelled"]["status"] == "KILLED"
+
+
+@needs_mlflow
+def test_a_run_whose_job_could_not_tell_of_its_end_is_ended_by_the_next_one_that_starts(reports):
+    assert (reports["lost"]["status"], reports["lost"]["left"]) == ("KILLED", [])
 
 
 @needs_mlflow

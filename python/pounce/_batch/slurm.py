@@ -87,6 +87,12 @@ def state(job: int) -> tuple[str, str]:
     return (record[0] if record else ""), ""
 
 
+def live() -> set[int]:
+    """The user's jobs that wait or run. Blocks for Slurm."""
+    lines = _run("squeue", "--noheader", f"--user={os.geteuid()}", "--format=%A").splitlines()
+    return {int(line) for line in map(str.strip, lines) if line.isdigit()}
+
+
 def of_script(script: Path) -> int:
     """The user's last job that waits or runs with that script or a copy, also one submitted by hand; 0: none.
 

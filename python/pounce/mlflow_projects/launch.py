@@ -23,10 +23,10 @@ from .._batch.run_folder import RunFolder, home
 from .._common import here
 from .._engine.submission import prefix_of
 from ..errors import BadRequest, OutcomeUnknown, PounceError
-from . import command, environments, script_link, variables
+from . import command, environments, open_runs, script_link, variables
 from .config import IMAGE, ProjectConfig, parsed
 from .source import Source, fetched
-from .submitted_run import PounceSubmittedRun
+from .submitted_run import OPEN, PounceSubmittedRun
 
 _SCRIPTS = (".py", ".sh", ".R")  # an entry point that is such a file needs no MLproject
 # What MLflow adds to a backend's configuration.
@@ -48,11 +48,14 @@ class PounceBackend(AbstractBackend):
         """
         keys = {key: value for key, value in backend_config.items() if key not in _OF_MLFLOW}
         manager = backend_config.get(projects.PROJECT_ENV_MANAGER)
+        store = variables.absolute_uri(tracking_uri, here.folder())
         try:
             config = parsed(keys)
             with fetched(project_uri, version) as source:
                 launch = Launch(source, entry_point, dict(params or {}), version, config, manager)
-                return launch.submitted(variables.absolute_uri(tracking_uri, here.folder()), experiment_id)
+                run = launch.submitted(store, experiment_id)
+            open_runs.settle(store)
+            return run
         except PounceError as error:
             raise ExecutionException(str(error)) from error
 
@@ -137,6 +140,7 @@ class Launch:
             "secrets": sorted(secrets),
         }
         folder.write("project.json", json.dumps(description, indent=1))
+        folder.write(OPEN, "")
         if secrets:
             folder.write("secrets.json", json.dumps(secrets))
 

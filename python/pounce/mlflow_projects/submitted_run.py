@@ -15,6 +15,7 @@ _CANCEL_TAKES_S = 120
 _STOPPED = 128 + 15  # the exit code of a program that Slurm has ended
 _OF_SLURM = ("CANCELLED", "TIMEOUT", "DEADLINE", "PREEMPTED", "REVOKED")
 _OPEN = ("RUNNING", "SCHEDULED")
+OPEN = "open"  # a file of a run's folder, until MLflow knows its end
 
 
 class PounceSubmittedRun(SubmittedRun):
@@ -78,4 +79,5 @@ class PounceSubmittedRun(SubmittedRun):
         client = MlflowClient()
         if client.get_run(self._run_id).info.status in _OPEN:
             client.set_terminated(self._run_id, status)
-        (self.batch.folder / "secrets.json").unlink(missing_ok=True)
+        for name in ("secrets.json", OPEN):
+            (self.batch.folder / name).unlink(missing_ok=True)

@@ -55,8 +55,7 @@ def main(folder: str) -> int:
     code = _run(folder, project)
     reporter.end({0: "FINISHED", AGAIN: "SCHEDULED", STOPPED: "KILLED"}.get(code, "FAILED"))
     if code != AGAIN:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, "secrets.json"))
+        _remove(folder, "secrets.json")
     return code
 
 
@@ -117,6 +116,11 @@ def _read(folder: str, name: str) -> dict[str, Any]:
         return json.load(file)
 
 
+def _remove(folder: str, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, name))
+
+
 def _say(text: str) -> int:
     print(f"pounce: {text}", file=sys.stderr, flush=True)
     return 1
@@ -173,6 +177,8 @@ def report(folder: str) -> int:
     while True:
         try:
             _set(MlflowClient(), project["run"], status, is_killed)
+            if is_last and status not in _OPEN:
+                _remove(folder, "open")
         except Exception as problem:  # whatever MLflow or a server's client raises: the project goes on
             _say(f"MLflow was not told that the run is {status}: {problem}")
         if is_last:
