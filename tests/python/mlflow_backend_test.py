@@ -13,6 +13,7 @@ from pathlib import Path
 
 import fake_slurm
 import pytest
+from docs_test import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_mlflow = pytest.mark.skipif(importlib.util.find_spec("mlflow") is None, reason="MLflow is not installed")
@@ -56,22 +57,22 @@ from mlflow.exceptions import ExecutionException
 reports = {}
 client = mlflow.MlflowClient()
 text = "it's \\"$(touch injected)\\" `id`;\\nnext --line \\\\ *"
-def run(entry="main", uri=".", parameters=None, config=None, backend="pounce", manager="local", **more):
+def start(entry="main", uri=".", parameters=None, config=None, backend="pounce", manager="local", **more):
     return mlflow.projects.run(uri, entry, parameters=parameters, backend=backend, backend_config=config, env_manager=manager, **more)
 def of(run_id):
     info = client.get_run(run_id)
     return {"status": info.info.status, "tags": info.data.tags, "params": info.data.params}
 def refusal(**words):
     try:
-        run(**words)
+        start(**words)
     except ExecutionException as error:
         return str(error)
 
 # side by side: each job imports MLflow
-waits, lost = run("waits", synchronous=False), run("waits", synchronous=False)
-failing = run("fails", synchronous=False, config={"job-name": "short", "output": "out-own.txt"})
-again = run("again", synchronous=False)
-shown = run(parameters={"text": text, "lr": "0.1; id"}, config={"environment": {"A": "${HOME}/a $(id)"}, "sbatch-script-file": "batchFile"}, backend="slurm")
+waits, lost = start("waits", synchronous=False), start("waits", synchronous=False)
+failing = start("fails", synchronous=False, config={"job-name": "short", "output": "out-own.txt"})
+again = start("again", synchronous=False)
+shown = start(parameters={"text": text, "lr": "0.1; id"}, config={"environment": {"A": "${HOME}/a $(id)"}, "sbatch-script-file": "batchFile"}, backend="slurm")
 reports["shown"] = {"wait": True, "status": shown.get_status(), "run": shown.run_id, "seen": json.load(open("seen.json")), **of(shown.run_id),
                     "injected": os.path.exists("injected"), "script": os.readlink("batchFile"), "secrets": os.path.exists(shown.batch.folder / "secrets.json"),
                     "modes": sorted({oct(path.stat().st_mode & 0o777) for path in shown.batch.folder.iterdir() if path.is_file() and path.name != "job.log"
@@ -83,7 +84,7 @@ reports["again"] = {"status": again.get_status(), "log": again.batch.log()}
 while not os.path.exists("waits"):
     time.sleep(0.05)
 subprocess.run(["scancel", str(lost.job)], check=True)  # in this Slurm that leaves nobody who could tell MLflow
-cloned = run(uri=f"file://{os.getcwd()}/repository.git#sub", parameters={"text": "x"}, config={"environment": {"A": "1"}}, version="v1", synchronous=False)
+cloned = start(uri=f"file://{os.getcwd()}/repository.git#sub", parameters={"text": "x"}, config={"environment": {"A": "1"}}, version="v1", synchronous=False)
 reports["lost"] = {**of(lost.run_id), "left": [name for name in ("open", "secrets.json") if os.path.exists(lost.batch.folder / name)]}
 reports["waiting"] = {"status": waits.get_status(), **of(waits.run_id)}
 
@@ -109,6 +110,10 @@ reports["interrupt"] = {"ends": [interrupt("n"), interrupt(None), interrupt("y")
 waits.cancel()
 reports["cancelled"] = {"status": waits.get_status(), **of(waits.run_id)}
 
+os.chdir("page")
+exec(open("page.py").read())
+reports["page"] = {"status": of(run.run_id)["status"], "out": [file for file in os.listdir() if file.endswith(".out")]}
+os.chdir("..")
 before = len(client.search_runs(["0"]))
 os.makedirs("empty")
 reports["refused"] = {
@@ -117,7 +122,7 @@ reports["refused"] = {
     "docker": refusal(uri="docker"), "conda": refusal(uri="conda", manager=None), "manager": refusal(config={"env": sys.prefix}, manager="virtualenv",
     parameters={"text": "x"}), "exports": refusal(config={"exports": ["NOT_SET"]}, parameters={"text": "x"})}
 try:
-    run(config="broken.json")
+    start(config="broken.json")
 except ValueError as error:
     reports["refused"]["no JSON"] = str(error)
 reports["made"] = len(client.search_runs(["0"])) - before
@@ -159,13 +164,19 @@ def reports(tmp_path_factory):
         (project / name / "MLproject").write_text(env + "\nentry_points: {main: {command: 'true'}}\n")
     (project / "conda" / "conda.yaml").write_text("dependencies: [python=3.11]\n")
     (project / "broken.json").write_text("{")
+    (home / "init").mkdir()
+    (home / "init" / "bash").write_text("module() { echo modules are loaded; }\n")
+    (project / "page").mkdir()
+    (project / "page" / "MLproject").write_text("entry_points: {main: {command: 'true'}}\n")
+    for name, language in (("slurm_config.json", "json"), ("page.py", "python")):
+        (project / "page" / name).write_text(blocks("docs/mlflow-projects.md", language)[0])
     repository(project)
     (home / "pounced.json").write_text('{"launcher": "local"}')
     (home / "program.py").write_text(PROGRAM)
     with fake_slurm.fake_slurm(home / "slurm") as programs:
         environment = {name: value for name, value in os.environ.items() if name not in ("CONDA_EXE", "MLFLOW_RUN_ID")}
         environment |= {"HOME": str(home), "POUNCE_CONFIG": str(home / "pounced.json"), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                        "MLFLOW_TRACKING_URI": f"sqlite:///{home}/mlflow.db", "MLFLOW_TRACKING_TOKEN": "hunter2", "GIT_PYTHON_REFRESH": "quiet"}
+                        "MLFLOW_TRACKING_URI": f"sqlite:///{home}/mlflow.db", "MLFLOW_TRACKING_TOKEN": "hunter2", "GIT_PYTHON_REFRESH": "quiet", "MODULESHOME": str(home)}
         done = subprocess.run([sys.executable, str(home / "program.py")], cwd=project, env=environment, capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads((project / "reports.json").read_text())
@@ -238,6 +249,13 @@ def test_a_repository_runs_at_the_commit_that_the_run_keeps(reports):
     cloned = reports["cloned"]
     assert cloned["status"] == "FINISHED" and cloned["seen"] == ["x", "3"]
     assert cloned["tags"]["mlflow.source.git.commit"] == cloned["commit"]
+
+
+@needs_mlflow
+def test_what_the_page_shows_runs(reports):
+    assert reports["page"] == {"status": "FINISHED", "out": ["train-%j.out"]}
+    example = (ROOT / "examples" / "18_mlflow" / "main.py").read_text()  # the slurm suite runs it
+    assert blocks("docs/mlflow-projects.md", "python")[1] in example
 
 
 def test_the_entry_points_that_mlflow_looks_for_are_functions_that_import_nothing_of_it():

@@ -60,6 +60,7 @@ def test_the_keys_of_the_public_plugin_and_pounces_own_are_read():
     assert (config.options.resources.gpus, config.options.resources.class_, config.nodes) == (2, "lion", 2)
     assert (config.environment, config.exports) == ({"A": "1", "export_me": "b c"}, ("WANDB_API_KEY",))
     assert config.container == ("apptainer", "exec", "--nv", "image.sif", "{command}") and config.env == "~/envs/torch"
+    assert config.lines == ("#SBATCH --nodes=2", "#SBATCH --ntasks=2")
     assert parsed({"gpu": "a100:2"}).options.resources.gpu_type == "a100"
     assert parsed({"environment": {"A": 1}}).environment == {"A": "1"}
 

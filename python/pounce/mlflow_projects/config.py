@@ -54,6 +54,8 @@ def parsed(keys: Mapping[str, Any]) -> ProjectConfig:
             raise BadRequest(f'the key "{key}": {problem.text}', problem.remedy) from None
     if len(of_gpus := [name for name in values if name in _OF_GPUS]) > 1:
         raise BadRequest(f"{' and '.join(of_gpus)} both say how many GPUs", "Leave one of them out.")
+    if config.nodes > 1 and "ntasks" not in values:  # otherwise one, for which Slurm takes one node
+        config = _ntasks(config, "ntasks", config.nodes)
     return config
 
 
