@@ -73,7 +73,7 @@ waits, lost = start("waits", synchronous=False), start("waits", synchronous=Fals
 failing = start("fails", synchronous=False, config={"job-name": "short", "output": "out-own.txt"})
 again = start("again", synchronous=False)
 shown = start(parameters={"text": text, "lr": "0.1; id"}, config={"environment": {"A": "${HOME}/a $(id)"}, "sbatch-script-file": "batchFile"}, backend="slurm")
-reports["shown"] = {"wait": True, "status": shown.get_status(), "run": shown.run_id, "seen": json.load(open("seen.json")), **of(shown.run_id),
+reports["shown"] = {"result": shown.batch.result(), "status": shown.get_status(), "run": shown.run_id, "seen": json.load(open("seen.json")), **of(shown.run_id),
                     "injected": os.path.exists("injected"), "script": os.readlink("batchFile"), "secrets": os.path.exists(shown.batch.folder / "secrets.json"),
                     "modes": sorted({oct(path.stat().st_mode & 0o777) for path in shown.batch.folder.iterdir() if path.is_file() and path.name != "job.log"
                                      and path.suffix == ".json"})}
@@ -193,7 +193,7 @@ def test_parameters_arrive_as_they_were_written_and_nothing_of_them_is_executed(
 @needs_mlflow
 def test_a_run_is_finished_from_the_job_s_side_and_says_what_it_is(reports):
     shown = reports["shown"]
-    assert (shown["wait"], shown["status"], shown["seen"]["run"]) == (True, "FINISHED", shown["run"])
+    assert (shown["status"], shown["seen"]["run"], shown["result"]) == ("FINISHED", shown["run"], shown["run"])
     tags = shown["tags"]
     assert tags["mlflow.project.entryPoint"] == "main" and tags["mlflow.source.type"] == "PROJECT" and tags["mlflow.project.env"] == "local"
     assert tags["slurm_job_id"].isdigit() and tags["pounce.node"] and tags["mlflow.project.backend"] == "slurm"

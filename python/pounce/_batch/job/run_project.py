@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import queue
 import re
 import shutil
@@ -54,6 +55,8 @@ def main(folder: str) -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: None)  # the command gets it, too: its end is reported
     code = _run(folder, project)
     reporter.end({0: "FINISHED", AGAIN: "SCHEDULED", STOPPED: "KILLED"}.get(code, "FAILED"))
+    if code == 0:
+        _keep(folder, {"value": project["run"]})
     if code != AGAIN:
         _remove(folder, "secrets.json")
     return code
@@ -114,6 +117,14 @@ def _follow_log(folder: str) -> None:
 def _read(folder: str, name: str) -> dict[str, Any]:
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         return json.load(file)
+
+
+def _keep(folder: str, result: dict[str, str]) -> None:
+    """What the batch run's ``result()`` returns."""
+    path = os.path.join(folder, "result.pickle")
+    with open(os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        pickle.dump(result, file)
+    os.replace(f"{path}.new", path)
 
 
 def _remove(folder: str, name: str) -> None:
