@@ -119,7 +119,7 @@ os.makedirs("empty")
 reports["refused"] = {
     "key": refusal(config={"partitoin": "x"}), "ntasks": refusal(config={"ntasks": "two"}), "no MLproject": refusal(uri="empty"),
     "quotes": refusal(entry="quoted", parameters={"text": "$(id)"}), "missing": refusal(), "nowhere": refusal(uri="nowhere"),
-    "docker": refusal(uri="docker"), "conda": refusal(uri="conda", manager=None), "manager": refusal(config={"env": sys.prefix}, manager="virtualenv",
+    "docker": refusal(uri="docker"), "editable": refusal(uri=f"file://{os.getcwd()}/repository.git#editable", manager=None, parameters={"text": "x"}), "conda": refusal(uri="conda", manager=None), "manager": refusal(config={"env": sys.prefix}, manager="virtualenv",
     parameters={"text": "x"}), "exports": refusal(config={"exports": ["NOT_SET"]}, parameters={"text": "x"})}
 try:
     start(config="broken.json")
@@ -139,6 +139,8 @@ def repository(folder: Path) -> None:
     run = lambda *words, at: subprocess.run(["git", *words], cwd=at, env={**os.environ, **author}, check=True, capture_output=True)
     work = folder / "work"
     written(work / "sub")
+    written(work / "editable")
+    (work / "editable" / "python_env.yaml").write_text("dependencies: ['-e .']\n")
     run("init", "--quiet", "--initial-branch=main", at=work)
     run("add", ".", at=work)
     run("commit", "--quiet", "--message=first", at=work)
@@ -237,7 +239,7 @@ def test_a_run_whose_job_could_not_tell_of_its_end_is_ended_by_the_next_one_that
     ("key", "did you mean partition?", "The keys are account"), ("ntasks", "not 'two'", 'in digits: "1"'), ("no MLproject", "has no file MLproject", "-e train.py"),
     ("quotes", "would end the quotes around {text}", "MLflow adds its own"), ("missing", "missing parameters: 'text'", ""),
     ("nowhere", "there is no project at nowhere", "or a git repository"), ("docker", "Docker image pytorch", 'the key "container"'),
-    ("conda", "there is no conda", '"env"'), ("manager", "--env-manager virtualenv makes one", "Leave one of them out"),
+    ("editable", "a clone is another one in each run", 'Write "."'), ("conda", "there is no conda", '"env"'), ("manager", "--env-manager virtualenv makes one", "Leave one of them out"),
     ("exports", "NOT_SET is not set here", "Set it in the shell"), ("no JSON", "Expecting property name", "")])
 def test_what_cannot_run_is_refused_with_cause_and_remedy_and_no_run_is_made(reports, what, cause, remedy):
     assert cause in reports["refused"][what] and remedy in reports["refused"][what]

@@ -9,6 +9,8 @@ import re
 import secrets
 import shutil
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -30,11 +32,15 @@ MODULE = "module() { export LOADED=\"loaded $*\"; }\n"
 
 
 class Store:
-    """What is in the database of a tracking store."""
+    """A tracking store for everybody, and what is in its database."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, empty: Path):
         self.file = folder / "mlflow.db"
         self.uri = f"sqlite:///{self.file}"
+        shutil.copy(empty, self.file)
+        self.file.chmod(0o666)
+        with contextlib.closing(sqlite3.connect(self.file)) as database, database:
+            database.execute("update experiments set artifact_location = ?", (f"{folder}/artifacts",))
 
     def rows(self, query: str, *values: str) -> list[tuple]:
         with contextlib.closing(sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)) as database:
@@ -47,11 +53,20 @@ class Store:
         return dict(self.rows("select key, value from tags where run_uuid = ?", run))
 
 
+@pytest.fixture(scope="module")
+def empty_store(tmp_path_factory) -> Path:
+    """Its tables are made once: that takes seconds."""
+    folder = tmp_path_factory.mktemp("store")
+    make = f"import mlflow; mlflow.MlflowClient('sqlite:///{folder}/empty.db').search_experiments()"
+    subprocess.run([sys.executable, "-c", make], cwd=folder, check=True, capture_output=True)
+    return folder / "empty.db"
+
+
 @pytest.fixture
-def alice(make_user):
+def alice(make_user, empty_store):
     alice = make_user()
     alice.folder.chmod(0o777)  # her project is there
-    alice.store = Store(alice.folder)
+    alice.store = Store(alice.folder, empty_store)
     return alice
 
 
@@ -133,13 +148,13 @@ def test_the_example_s_steps_are_jobs_of_their_own_and_end_without_the_one_who_b
     assert "y = 3.0 x + 1.0" in log
 
 
-def test_a_partition_that_the_policy_forbids_is_refused(make_user):
+def test_a_partition_that_the_policy_forbids_is_refused(make_user, empty_store):
     alice = make_user(policy={"classes": {"quick": {"qos": "cheetah", "partition": "bigcats", "walltime": "30min"}}})
     (project := alice.folder / "project").mkdir()
     project.chmod(0o777)
     (project / "MLproject").write_text("entry_points: {main: {command: 'true'}}")
     config = '{"partition": "pascal"}'
-    run = alice.start(["mlflow", "run", "--backend", "pounce", "--backend-config", config, str(project)], MLFLOW_TRACKING_URI=Store(project).uri)
+    run = alice.start(["mlflow", "run", "--backend", "pounce", "--backend-config", config, str(project)], MLFLOW_TRACKING_URI=Store(project, empty_store).uri)
 
     assert run.process.wait(60) == 1
 

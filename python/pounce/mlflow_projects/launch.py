@@ -81,7 +81,7 @@ class Launch:
         config = self._config
         prefix_named = prefix_of(config.env) if config.env else ""
         manager, prefix = environments.chosen(self._project, self._source.folder, self._manager, prefix_named,
-                                              bool(config.container), _python_env)
+                                              bool(config.container), self._python_env)
         request = making.Request(config.options, env=prefix, lines=self._lines(), place=self._place)
         directory = home() if self._source.clone else self._source.folder
         folder = making.of_project(self._project.name or self._source.folder.name, str(directory), request)
@@ -102,11 +102,20 @@ class Launch:
             if run_id:
                 MlflowClient().set_terminated(run_id, "FAILED")
             raise
-        self._tag(run_id, batch, manager)
+        _say(f"job {batch.job} is MLflow's run {run_id}; its output is in {folder.log}")
         if variables.is_this_machines_own(tracking_uri):
             _say(f"{tracking_uri} is an address of this machine alone; a job on another one does not reach it")
-        _say(f"job {batch.job} is MLflow's run {run_id}; its output is in {folder.log}")
+        self._tag(run_id, batch, manager)
         return PounceSubmittedRun(run_id, batch)
+
+    def _python_env(self, file: str) -> environments.PythonEnv:
+        is_conda = os.path.basename(file).startswith("conda")
+        found = _PythonEnv.from_conda_yaml(file) if is_conda else _PythonEnv.from_yaml(file)
+        for line in found.dependencies:
+            if self._source.clone and line.startswith(("-e", "--editable")):
+                raise BadRequest(f"{line!r} refers to the project's folder, and a clone is another one in each run",
+                                 'Write "." in the place of "-e .".')
+        return environments.PythonEnv(found.python, found.build_dependencies, found.dependencies)
 
     # ---- what the job is given ----
 
@@ -179,12 +188,6 @@ def _loaded(folder: Path, entry_point: str) -> Any:
         raise BadRequest(f"{folder} has no file MLproject, so no entry point {entry_point}",
                          "Write one there, or name a script of it: -e train.py.")
     return projects.load_project(str(folder))
-
-
-def _python_env(file: str) -> environments.PythonEnv:
-    is_conda = os.path.basename(file).startswith("conda")
-    found = _PythonEnv.from_conda_yaml(file) if is_conda else _PythonEnv.from_yaml(file)
-    return environments.PythonEnv(found.python, found.build_dependencies, found.dependencies)
 
 
 def _allowed(place: Placement, partition: str) -> Placement:
