@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-NAMES = ("sbatch", "squeue", "scontrol", "scancel", "sacct")
+NAMES = ("sbatch", "squeue", "scontrol", "scancel", "sacct", "srun")
 
 
 @contextlib.contextmanager
@@ -59,7 +59,7 @@ def end(folder: Path, job: str, state: str) -> None:
 
 
 def main(folder: Path, name: str, words: list[str]) -> int:
-    return {"sbatch": _sbatch, "squeue": _squeue, "scontrol": _scontrol, "scancel": _scancel, "sacct": lambda *_: 1}[name](folder, words)
+    return {"sbatch": _sbatch, "squeue": _squeue, "scontrol": _scontrol, "scancel": _scancel, "srun": _srun, "sacct": lambda *_: 1}[name](folder, words)
 
 
 def _sbatch(folder: Path, words: list[str]) -> int:
@@ -115,6 +115,12 @@ def _squeue(folder: Path, words: list[str]) -> int:
 def _scontrol(folder: Path, words: list[str]) -> int:
     (folder / "jobs" / f"{words[-1]}.again").touch()
     return 0
+
+
+def _srun(folder: Path, words: list[str]) -> int:
+    """One task, beside what runs."""
+    command = words[[word.startswith("-") for word in words].index(False):]
+    os.execvp(command[0], command)
 
 
 def _scancel(folder: Path, words: list[str]) -> int:

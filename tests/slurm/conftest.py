@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from gateway import of_cluster
@@ -37,6 +39,12 @@ def cluster():
         pytest.skip("only root can start the disposable Slurm and its namespaces")
     subprocess.run([str(CLUSTER), "up"], check=True, stdout=subprocess.DEVNULL)
     return CLUSTER
+
+
+@pytest.fixture
+def cluster_folder(cluster):
+    status = subprocess.run([str(CLUSTER), "status", "--json"], capture_output=True, text=True, check=True).stdout
+    return Path(json.loads(status)["dir"])
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ import zmq
 from zmq.utils.z85 import decode, encode
 
 LARGEST_FILE = 64 << 20
+OPEN_TO_ALL = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/home")
 FEWEST_VALUES = 22  # different bytes in a key of 32: of a million keys one has fewer
 
 
@@ -112,3 +113,10 @@ def mode(path: Path) -> int:
     with contextlib.suppress(OSError):
         return path.lstat().st_mode
     return 0
+
+
+def told_by_slurm(user) -> bytes:
+    """All that squeue, scontrol and sacct tell root of the jobs."""
+    shown = [user.run("squeue", "--Format=ALL", check=False), user.run("scontrol", "--details", "show", "jobs"),
+             user.run("sacct", "--allusers", "--format=ALL", "--parsable2", check=False)]
+    return "\n".join(shown).encode()

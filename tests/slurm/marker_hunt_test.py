@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import signal
@@ -11,11 +10,10 @@ from pathlib import Path
 
 import pytest
 from bridge import Capture
-from hunt import Hunt, key_pairs, known_to, memory
-from login_node import CLUSTER, SHARED, wait_until
+from hunt import OPEN_TO_ALL, Hunt, key_pairs, known_to, memory, told_by_slurm
+from login_node import SHARED, wait_until
 
 BRIDGE = f"pounce{SHARED}"
-OPEN_TO_ALL = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/home")
 pytestmark = pytest.mark.xdist_group("hunt")
 
 MARKED = """
@@ -69,19 +67,6 @@ class Alice:
                **{name: known_to(pounced, pairs[name]) for name in ("supervisor", "kernel")}}
         assert all(own.values()), own
         return {f"private key of {name}, {public}": pairs[name][public] for name, publics in own.items() for public in publics}
-
-
-def told_by_slurm(user) -> bytes:
-    """All that squeue, scontrol and sacct tell root of the jobs."""
-    shown = [user.run("squeue", "--Format=ALL", check=False), user.run("scontrol", "--details", "show", "jobs"),
-             user.run("sacct", "--allusers", "--format=ALL", "--parsable2", check=False)]
-    return "\n".join(shown).encode()
-
-
-@pytest.fixture
-def cluster_folder(cluster):
-    status = subprocess.run([str(CLUSTER), "status", "--json"], capture_output=True, text=True, check=True).stdout
-    return Path(json.loads(status)["dir"])
 
 
 def test_no_secret_of_alices_is_found_where_it_does_not_belong(make_user, cluster_folder):

@@ -19,7 +19,7 @@ from .._engine.options import Options
 from ..errors import BadRequest
 from . import notebook, variables
 from .job_lines import job_lines
-from .placement import placed
+from .placement import COMMAND, Placement, placed
 from .run_folder import RunFolder, made
 from .script import Script, for_a_command
 
@@ -34,6 +34,8 @@ class Request:
     env: str = ""     # the prefix of another environment
     name: str = ""    # empty: pounce chooses one
     folder: str = ""  # where its folder lies; empty: below the home
+    lines: tuple[str, ...] = ()  # of sbatch, beside those that the options stand for
+    place: Placement | None = None  # where it goes, if that is decided already
 
 
 def of_notebook(source: Mapping[str, Any], what: str, name: str, parameters: Mapping[str, Any], request: Request,
@@ -57,6 +59,12 @@ def of_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Map
     _check_call(function, name, args, kwargs)
     call = _pickled((function, args, dict(kwargs)), name)
     return _made(f"The function {name}", name, "call_function.py", {"call.pickle": call}, request, "")
+
+
+def of_project(name: str, directory: str, request: Request) -> RunFolder:
+    """A project of MLflow. Its maker adds the files that describe it (``job/run_project.py``); this process's Python
+    reads them, whatever the project's own is."""
+    return _made(f"The MLflow project {name}", name, "run_project.py", {}, request, directory, True)
 
 
 def of_place(options: Options, what: str, env: str = "") -> str:
@@ -86,18 +94,20 @@ os.replace(_path + ".new", _path)"""
 
 
 def _made(what: str, name: str, program: str, files: Mapping[str, bytes], request: Request,
-          directory: str) -> RunFolder:
-    lines = tuple(job_lines(request.options, place := placed(request.options)))  # first: a refusal leaves no folder
-    python = environment.interpreter_of(request.env) if request.env else place.interpreter or sys.executable
+          directory: str, is_project: bool = False) -> RunFolder:
+    place = request.place or placed(request.options)  # first: a refusal leaves no folder
+    lines = (*job_lines(request.options, place), *request.lines)
+    named = environment.interpreter_of(request.env) if request.env else place.interpreter
+    python = sys.executable if is_project else named or sys.executable
     kept, left_out = variables.recorded(environment.travelling(request.env or None))
     folder = made(request.name or _plain(name), request.folder, bool(request.name))
     script = Script(folder.name, what, _core.__version__, folder.path, directory or here.folder(), python, program,
-                    lines, place.prologue, place.container)
+                    lines, place.prologue, (COMMAND,) if is_project else place.container, is_project)
     try:
         text = script.text()
         for file, data in files.items():
             folder.write(file, data)
-        folder.write("environment.sh", variables.as_shell(kept, left_out))
+        folder.write("environment.sh", variables.as_shell(kept, [] if is_project else left_out))
         folder.write(program, (_JOB / program).read_bytes())
         _add_modules(folder.path)
         folder.write(folder.script.name, text)

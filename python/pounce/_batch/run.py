@@ -85,10 +85,11 @@ class BatchRun:
     def state(self) -> str:
         """``"written"``, ``"waiting"``, ``"running"``, ``"done"``, ``"failed"`` (it came to its end) or ``"ended"``
         (Slurm ended it). Blocks for Slurm while it has not ended."""
-        return self._standing().state
+        return self.standing().state
 
-    def submit(self) -> BatchRun:
-        """Gives the script to ``sbatch``. A run that has ended goes on from its last ``pounce.checkpoint``.
+    def submit(self, link: Path | None = None) -> BatchRun:
+        """Gives the script to ``sbatch``, by the name `link` if that is a link to it. A run that has ended goes on from
+        its last ``pounce.checkpoint``.
 
         Blocks for Slurm.
 
@@ -102,13 +103,13 @@ class BatchRun:
             sbatch succeeded but printed no number, and squeue shows no job of this run. A job that appears later is
             found by its script.
         """
-        now = self._standing()
+        now = self.standing()
         if now.state in ("waiting", "running"):
             raise errors.NameTaken(f"the batch run {self.name} is {now.state}: job {now.job}, in {self.folder}",
                                    f"Wait for it, or end it: scancel {now.job}.")
         before = self._folder.job()
         try:
-            self._folder.add_job(slurm.submit(self.script))
+            self._folder.add_job(slurm.submit(link or self.script, self._folder.secrets()))
         except errors.OutcomeUnknown:
             if self._folder.job() == before:  # otherwise it has begun already: its script notes its number
                 raise
@@ -116,7 +117,7 @@ class BatchRun:
 
     def cancel(self) -> None:
         """Ends its job, waiting or running. Blocks for Slurm."""
-        now = self._standing()
+        now = self.standing()
         if now.state in ("waiting", "running"):
             slurm.cancel(now.job)
 
@@ -162,7 +163,8 @@ class BatchRun:
 
     # ---- its state ----
 
-    def _standing(self) -> Standing:
+    def standing(self) -> Standing:
+        """Its state, job and exit code, and Slurm's words of them. Blocks for Slurm while it has not ended."""
         noted = self._folder.job()
         now = self._of_job(noted) if noted else Standing("written")
         if now.state in ("waiting", "running"):
@@ -222,7 +224,7 @@ class BatchRun:
     def _standing_after(self, last: Standing | None) -> Standing:
         """The state now, or the last one if Slurm does not answer."""
         try:
-            return self._standing()
+            return self.standing()
         except errors.SlurmUnreachable:
             if last is None:
                 raise
@@ -288,7 +290,7 @@ class BatchRun:
 
     def __repr__(self) -> str:
         try:
-            now = self._standing()
+            now = self.standing()
         except errors.PounceError as error:  # no Slurm, or none that answers
             return f"<pounce.BatchRun {self.name}: job {self.job}, {error.text}; in {self.folder}>"
         job = f", job {now.job}" if now.job else f": sbatch {self.script}"

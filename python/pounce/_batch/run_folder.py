@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import stat
@@ -58,6 +59,14 @@ class RunFolder:
             looked = self.path / f"looked.{os.getpid()}"
             looked.touch(mode=0o600)
             looked.unlink()
+
+    def secrets(self) -> list[str]:
+        """Names of variables that its program reads from a file of this user's, and that Slurm must not be given."""
+        try:
+            names: list[str] = json.loads((self.path / "project.json").read_text())["secrets"]
+        except OSError:
+            return []
+        return names
 
     def write(self, file: str, text: str | bytes) -> None:
         data = text.encode() if isinstance(text, str) else text

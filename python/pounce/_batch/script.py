@@ -96,6 +96,9 @@ export POUNCE_BATCH_ENDS
 code=$?
 """
 
+# A shell that ignored SIGTERM would pass that on to the program; one that handles it waits for the program's end.
+_REPORTS = "\ntrap : TERM  # where Slurm sends it to this shell, too: the program says how it ends\n"
+
 # Undoes shell settings that the site's lines may have changed and the rest relies on.
 _BEHIND_SITE = "set +eu\ntrap unlock EXIT\n"
 
@@ -123,6 +126,7 @@ class Script:
     lines: tuple[str, ...]
     prologue: str = ""
     container: tuple[str, ...] = (COMMAND,)
+    reports: bool = False  # the program itself tells of its end, also if Slurm ends it
 
     def text(self) -> str:
         head = _HEAD.format(
@@ -135,6 +139,7 @@ class Script:
         before = _IN_CONTAINER.format(command=in_shell(self.container)) if contained else _THERE
         command = 'contained "$python"' if contained else '"$python"'
         python = _PYTHON.replace("{program}", self.program).replace("{python}", command)
+        before += _REPORTS if self.reports else ""
         return head + _BODY + site + before + python + _END.replace("{checkpointed}", str(CHECKPOINTED))
 
 

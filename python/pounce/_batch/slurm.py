@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from .. import _core, errors
@@ -25,8 +25,9 @@ _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAI
           "REVOKED", "TIMEOUT")
 
 
-def submit(script: Path) -> int:
-    """Returns the job's number. Blocks for Slurm.
+def submit(script: Path, secrets: Collection[str] = ()) -> int:
+    """Returns the job's number. Blocks for Slurm. `secrets`: names of variables that the job is submitted without,
+    since Slurm keeps its environment on its disks.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def submit(script: Path) -> int:
         sbatch ended well, and neither it nor squeue tells the job.
     """
     wishes = wishes_beside(script.read_text(errors="replace"), os.environ)
-    printed = _run("sbatch", "--parsable", str(script), wishes=wishes, shows_more=True)
+    printed = _run("sbatch", "--parsable", str(script), wishes=wishes, without=secrets, shows_more=True)
     job = job_number(printed) or of_script(script)
     if not job:
         raise errors.OutcomeUnknown(f"sbatch ended well, but told no job's number; it printed {printed.strip()!r}",
@@ -85,6 +86,12 @@ def state(job: int) -> tuple[str, str]:
     except (errors.Rejected, errors.NoSlurm):  # no slurmdbd
         return "", ""
     return (record[0] if record else ""), ""
+
+
+def live() -> set[int]:
+    """The user's jobs that wait or run. Blocks for Slurm."""
+    lines = _run("squeue", "--noheader", f"--user={os.geteuid()}", "--format=%A").splitlines()
+    return {int(line) for line in map(str.strip, lines) if line.isdigit()}
 
 
 def of_script(script: Path) -> int:
@@ -134,13 +141,16 @@ def environment_for(command: str, environment: Mapping[str, str]) -> dict[str, s
     return {name: value for name, value in environment.items() if name in _FINDS_SLURM or not name.startswith(acts)}
 
 
-def _run(*words: str, wishes: Mapping[str, str] | None = None, shows_more: bool = False) -> str:
-    """What the command prints. `shows_more`: what it says beside that is shown, such as what a site's rules changed."""
+def _run(*words: str, wishes: Mapping[str, str] | None = None, without: Collection[str] = (),
+         shows_more: bool = False) -> str:
+    """What the command prints. `without`: variables that it does not get. `shows_more`: what it says beside that is
+    shown, such as what a site's rules changed."""
     program = shutil.which(words[0])
     if program is None:
         raise errors.NoSlurm(f"there is no {words[0]} here",
                              "Do it on a machine with Slurm's commands: sbatch takes the script as it is.")
-    environment = {**environment_for(words[0], os.environ), **(wishes or {})}
+    ours = {name: value for name, value in os.environ.items() if name not in without}
+    environment = {**environment_for(words[0], ours), **(wishes or {})}
     try:
         done = subprocess.run([program, *words[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=_TAKES_LONG_S)

@@ -1,0 +1,162 @@
+"""Projects of MLflow on the real cluster: what Slurm says of their jobs, what MLflow says of their runs, and where no secret is."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import re
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from hunt import OPEN_TO_ALL, Hunt, told_by_slurm
+from login_node import ROOT, wait_until
+
+pytestmark = [pytest.mark.xdist_group("hunt"),
+              pytest.mark.skipif(importlib.util.find_spec("mlflow") is None, reason="MLflow is not installed")]
+
+MLPROJECT = """
+name: keys
+python_env: python_env.yaml
+entry_points:
+  main: {command: "python -c 'import tiny; print(tiny.WORD)'; echo $LOADED; sleep 600"}
+"""
+PYTHON_ENV = 'dependencies: ["--no-index", "--find-links wheels", "tiny"]\n'
+MODULE = "module() { export LOADED=\"loaded $*\"; }\n"
+
+
+class Store:
+    """A tracking store for everybody, and what is in its database."""
+
+    def __init__(self, folder: Path, empty: Path):
+        self.file = folder / "mlflow.db"
+        self.uri = f"sqlite:///{self.file}"
+        shutil.copy(empty, self.file)
+        self.file.chmod(0o666)
+        with contextlib.closing(sqlite3.connect(self.file)) as database, database:
+            database.execute("update experiments set artifact_location = ?", (f"{folder}/artifacts",))
+
+    def rows(self, query: str, *values: str) -> list[tuple]:
+        with contextlib.closing(sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)) as database:
+            return database.execute(query, values).fetchall()
+
+    def status(self, run: str) -> str:
+        return self.rows("select status from runs where run_uuid = ?", run)[0][0]
+
+    def tags(self, run: str) -> dict[str, str]:
+        return dict(self.rows("select key, value from tags where run_uuid = ?", run))
+
+
+@pytest.fixture(scope="module")
+def empty_store(tmp_path_factory) -> Path:
+    """Its tables are made once: that takes seconds."""
+    folder = tmp_path_factory.mktemp("store")
+    make = f"import mlflow; mlflow.MlflowClient('sqlite:///{folder}/empty.db').search_experiments()"
+    subprocess.run([sys.executable, "-c", make], cwd=folder, check=True, capture_output=True)
+    return folder / "empty.db"
+
+
+@pytest.fixture
+def alice(make_user, empty_store):
+    alice = make_user()
+    alice.folder.chmod(0o777)  # her project is there
+    alice.store = Store(alice.folder, empty_store)
+    return alice
+
+
+def submitted(alice, project: Path, *words: str, **environment: str) -> tuple[str, str]:
+    """The job and the run that `mlflow run --backend pounce` prints."""
+    environment = {"MLFLOW_TRACKING_URI": alice.store.uri, **environment}
+    command = " ".join(["mlflow", "run", "--backend", "pounce", *words, "."])
+    run = alice.start(["sh", "-c", f"cd {project} && {command}"], **environment).ended()
+    return re.search(r"job (\d+) is MLflow's run (\w+)", run.output).groups()
+
+
+def with_wheel(project: Path) -> None:
+    """A package that no other test run has had, so that its environment is made here."""
+    (project / "wheels").mkdir(parents=True)
+    about = "tiny-1.dist-info"
+    with zipfile.ZipFile(project / "wheels" / "tiny-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("tiny.py", f"WORD = 'tiny is here'  # {secrets.token_hex(8)}\n")
+        wheel.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1\n")
+        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{about}/RECORD", "")
+
+
+def test_slurm_has_each_key_and_no_secret_and_a_job_that_is_cancelled_is_a_run_that_was_killed(alice, make_user, cluster_folder):
+    project = alice.folder / "project"
+    with_wheel(project)
+    (project / "init").mkdir()
+    for name, text in (("MLproject", MLPROJECT), ("python_env.yaml", PYTHON_ENV), ("init/bash", MODULE)):
+        (project / name).write_text(text)
+    project.chmod(0o777)
+    config = {"account": "ml", "mem": "1G", "partition": "bigcats", "time": "0:20:00", "gres": "gpu:1", "mail-user": "ada@example.org",
+              "mail-type": "FAIL", "ntasks": "2", "job-name": "slide", "output": "train-%j.out", "sbatch-script-file": "batchFile", "modules": ["cuda"],
+              "environment": {"MODULESHOME": str(project)}}
+    (project / "slurm_config.json").write_text(json.dumps(config))
+    known = {name: secrets.token_hex(16) for name in ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_USERNAME", "AWS_SECRET_ACCESS_KEY")}
+
+    job, run = submitted(alice, project, "--backend-config", "slurm_config.json", **known)
+    output = project / f"train-{job}.out"
+    wait_until(lambda: output.exists() and "loaded" in output.read_text(), 60, "its command has begun")
+    facts = dict(word.partition("=")[::2] for word in alice.run("scontrol", "show", "job", job).split())
+    hunt = Hunt({name: value.encode() for name, value in known.items()})
+    folder = Path("/home/alice/pounce-batch") / alice.store.tags(run)["pounce.batch"]
+    places = {
+        "arguments": [found for found in hunt.in_processes() if found.endswith("cmdline")],
+        "open to all": hunt.in_files(*OPEN_TO_ALL, cluster_folder, others_may_read=True),
+        "slurm's": hunt.in_files(*(cluster_folder / name for name in ("spool", "log", "state", "etc")), others_may_read=False),
+        "records": hunt.within(told_by_slurm(make_user(None, alice.node))),
+        "hers": [found for found in hunt.in_files(folder, others_may_read=False) if not found.endswith("/secrets.json")],
+    }
+    told = {Path(found.split()[-1]).parent.name for found in hunt.in_processes()}  # programs with it in their environment
+    programs = {Path("/proc", pid, "cmdline").read_bytes().decode().replace("\0", " ") for pid in told}
+    wait_until(lambda: alice.store.status(run) == "RUNNING", 60, "MLflow has heard of the beginning")
+    alice.run("scancel", job)
+    wait_until(lambda: alice.store.status(run) == "KILLED", 30, "MLflow has heard of the end")
+    alice.run("rm", "-rf", ".cache/pounce/mlflow-environments")  # no other test run has this one's package
+
+    expected = {"Account": "ml", "Partition": "bigcats", "TimeLimit": "00:20:00", "MinMemoryNode": "1G", "NumTasks": "2", "JobName": "slide",
+                "MailUser": "ada@example.org", "MailType": "FAIL", "StdOut": str(output), "Command": str(project / "batchFile")}
+    assert {name: facts[name] for name in expected} == expected and re.fullmatch("gres[:/]gpu:1", facts["TresPerNode"])
+    assert output.read_text().startswith("tiny is here\nloaded load cuda\n")
+    assert {place: found for place, found in places.items() if found} == {}
+    assert programs and all(text.startswith(("sleep 600", "bash -c ")) for text in programs), programs
+    assert alice.store.tags(run)["slurm_job_id"] == job and alice.store.tags(run)["mlflow.project.env"] == "virtualenv"
+
+
+def test_the_example_s_steps_are_jobs_of_their_own_and_end_without_the_one_who_began_them(alice):
+    project = alice.folder / "18_mlflow"
+    shutil.copytree(ROOT / "examples" / "18_mlflow", project)
+    project.chmod(0o777)
+
+    job, main = submitted(alice, project, "--backend-config", "slurm_config.json", "--env-manager", "local", "-P", "rows=50")
+    wait_until(lambda: alice.store.status(main) in ("FINISHED", "FAILED", "KILLED"), 100, "the project has ended")
+
+    log = Path("/home/alice/pounce-batch", alice.store.tags(main)["pounce.batch"], "job.log").read_text()
+    assert alice.store.status(main) == "FINISHED", log
+    tags = {of["mlflow.project.entryPoint"]: of for of in map(alice.store.tags, (row[0] for row in alice.store.rows("select run_uuid from runs")))}
+    assert {of["mlflow.parentRunId"] for name, of in tags.items() if name != "main"} == {main} and set(tags) == {"main", "prepare", "train"}
+    jobs = [tags[name]["slurm_job_id"] for name in ("main", "prepare", "train")]
+    asked = [alice.run("sacct", "--noheader", "--allocations", "--parsable2", f"--jobs={one}", "--format=ReqTRES") for one in jobs]
+    assert len(set(jobs)) == 3 and ["gres/gpu" in text for text in asked] == [False, False, True]
+    assert "y = 3.0 x + 1.0" in log
+
+
+def test_a_partition_that_the_policy_forbids_is_refused(make_user, empty_store):
+    alice = make_user(policy={"classes": {"quick": {"qos": "cheetah", "partition": "bigcats", "walltime": "30min"}}})
+    (project := alice.folder / "project").mkdir()
+    project.chmod(0o777)
+    (project / "MLproject").write_text("entry_points: {main: {command: 'true'}}")
+    config = '{"partition": "pascal"}'
+    run = alice.start(["mlflow", "run", "--backend", "pounce", "--backend-config", config, str(project)], MLFLOW_TRACKING_URI=Store(project, empty_store).uri)
+
+    assert run.process.wait(60) == 1
+
+    assert "runs class quick in the partition bigcats, not in pascal. Leave \"partition\" out" in run.output
