@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._common.after_import import AfterImport
 from ..._common.notebook_process import place
+from ..._common.secrets import ROWS, is_secret
 from ..._common.settings.setting import packed, pickled, unpacked
 from ..._common.settings.table import GENERATORS, SETTINGS
 from ..launch_variables import is_of_one_worker
@@ -51,7 +52,8 @@ def _pickled(names: Collection[str], problems: dict[str, str] | None = None) -> 
             value = setting.changed()
             if value is not None and setting.usual is not None:
                 unfit: dict[str, str] = {}
-                values[name] = packed(value, unfit)
+                secrets = [option for option in value if name in ROWS and is_secret(option, value[option])]
+                values[name] = packed({option: value[option] for option in value if option not in secrets}, unfit)
                 problems |= {f"{name} {option}": why for option, why in unfit.items()}
             elif value is not None:
                 values[name] = pickled(value)
@@ -62,8 +64,8 @@ def _pickled(names: Collection[str], problems: dict[str, str] | None = None) -> 
 
 def taken(baseline: Baseline, waiting: Waiting | None = None, problems: dict[str, str] | None = None) -> bytes:
     """The pickled state. A part that cannot be pickled is left out, and added to `problems` with the reason; a part
-    that still waits stays as it was."""
-    parts = {} if waiting is None else dict(waiting.parts)
+    that still waits stays as it was. What may be a secret is left out: the notebook sends it again."""
+    parts = {} if waiting is None else _without_secrets(waiting.parts)
     changes = {"environment": _environment(baseline), "path": _path(baseline)}
     parts |= {name: pickle.dumps(value, 5) for name, value in changes.items() if value is not None}
     for name, part in _pickled(SETTINGS, problems).items():
@@ -102,7 +104,8 @@ class Waiting:
         cannot be read here."""
         had, failed = self._had(change), {}
         for name, options in change.rows.items():
-            new = {option: value for option, (number, value) in options.items() if number > had}
+            new = {option: value for option, (number, value) in options.items()
+                   if number > had or number <= change.since}
             try:
                 if new:
                     self.parts[name] = new[""] if "" in new else self._with_options(name, new)
@@ -207,7 +210,18 @@ def _merged(part: bytes, newer: bytes) -> bytes:
 def _environment(baseline: Baseline) -> Any:
     now, before = dict(os.environ), baseline.environment
     changed = {name: now.get(name) for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
-    return {name: value for name, value in changed.items() if not is_of_one_worker(name)} or None
+    return {name: value for name, value in changed.items()
+            if not is_of_one_worker(name) and not is_secret(name, value)} or None
+
+
+def _without_secrets(parts: dict[str, bytes]) -> dict[str, bytes]:
+    """Of the options that still wait for their library, or to be written."""
+    return {name: _options_without(part) if name in ROWS else part for name, part in parts.items()}
+
+
+def _options_without(part: bytes) -> bytes:
+    options = unpacked(part)
+    return pickle.dumps({name: value for name, value in options.items() if not is_secret(name, pickle.loads(value))}, 5)
 
 
 def _set_environment(changes: dict[str, str | None]) -> None:
