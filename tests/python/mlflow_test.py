@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import logging
 import os
 import re
 import socket
@@ -12,10 +14,12 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import made_home
 from pounce._common.secrets import is_secret
+from pounce._common.settings import loggers
 from pounce._engine.mlflow_stores import problems
 
 pytest.importorskip("mlflow")
@@ -325,6 +329,24 @@ def test_without_mlflow_in_the_notebook_a_call_takes_nothing_along_and_its_worke
     """)
 
     assert run.reports == {"there": [], "here": [], "along": None}
+
+
+def test_the_handlers_that_mlflow_gives_to_other_libraries_are_no_settings_of_the_persons(monkeypatch):
+    class Formatter(logging.Formatter):
+        __module__ = "mlflow.utils.logging_utils"
+
+    class Stream(io.StringIO):
+        __module__ = "mlflow.utils.logging_utils"
+
+    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(__name__="mlflow", __file__=pytest.__file__))
+    name, own = "the handler StreamHandler of the logger pounce-tests-huey", logging.StreamHandler(Stream())
+    logger = logging.getLogger("pounce-tests-huey")
+    own.setFormatter(Formatter())
+    monkeypatch.setattr(logger, "handlers", [own])
+
+    assert name not in [what for what, _ in loggers.left_out(logging)]
+    own.setStream(io.StringIO())
+    assert name in [what for what, _ in loggers.left_out(logging)]
 
 
 # ---- the last 2.x ----
