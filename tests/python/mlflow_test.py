@@ -21,6 +21,8 @@ from conftest import made_home
 from pounce._common.secrets import is_secret
 from pounce._common.settings import loggers
 from pounce._engine.mlflow_stores import problems
+from pounce._sweep import member_runs
+from pounce._sweep.sweep_plan import Member
 
 pytest.importorskip("mlflow")
 pytestmark = pytest.mark.xdist_group("mlflow")
@@ -381,6 +383,54 @@ def test_the_last_2_x_logs_into_the_notebooks_run_too(mlflow_home, server):
     assert run["version"].startswith("2.")
     assert server.run(run["run"]).metrics == {"m": 1, "late": 2, "rank": 0}
     assert server.run(run["child"]).status == "FINISHED"
+
+
+# ---- a server that does not answer ----
+
+class Client:
+    """MLflow's, of a server that answers so many requests."""
+
+    def __init__(self, answers: int):
+        self.asked, self._answers = 0, answers
+
+    def create_run(self, experiment, tags, run_name):
+        self._ask()
+        return SimpleNamespace(info=SimpleNamespace(run_id=str(self.asked), experiment_id=experiment))
+
+    def log_batch(self, *_, **__):
+        self._ask()
+
+    set_terminated = log_batch
+
+    def _ask(self) -> None:
+        self.asked += 1
+        if self.asked > self._answers:
+            raise ConnectionError("no route to host")
+
+
+@pytest.mark.parametrize("answers, asked", [(0, 1), (1, 2), (2, 3), (3, 4)])
+def test_a_server_that_does_not_answer_costs_the_rest_of_the_record_and_no_member(answers, asked, monkeypatch):
+    client, stack, given_up = Client(answers), [], []
+    entities = SimpleNamespace(Param=lambda *_: None, Metric=lambda *_: None, RunTag=lambda *_: None)
+    fluent = SimpleNamespace(_active_run_stack=SimpleNamespace(get=lambda: stack), ActiveRun=lambda run: run,
+                             _active_experiment_id="1", _get_experiment_id=lambda: "1")
+    modules = {"mlflow": SimpleNamespace(MlflowClient=lambda: client, active_run=lambda: None), "mlflow.entities": entities,
+               "mlflow.tracking.fluent": fluent, "mlflow.tracking.context.registry": SimpleNamespace(resolve_tags=dict)}
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(member_runs, "output", lambda: SimpleNamespace(end=given_up.append))
+
+    runs, submitted = member_runs.MemberRuns.of_sweep("train", None, 1), []
+    for number in range(2) if runs is not None else ():
+        member = Member(number, {"lr": number}, state="done", value=0.5)
+        with runs.active(member):
+            submitted.append(list(stack))
+        runs.ended(member)
+    if runs is not None:
+        runs.sweep_ended("FINISHED")
+
+    assert client.asked == asked and len(given_up) == 1 and "no route to host" in given_up[0]
+    assert len(submitted) == (2 if runs is not None else 0) and stack == []
 
 
 # ---- stores ----
