@@ -231,7 +231,7 @@ def test_the_run_says_who_ran_what_and_where(calls, server):
 # ---- cells ----
 
 CELLS = """
-    from shell_cells import cell, names, on_worker
+    from shell_cells import cell, names, on_worker, shell
     import secrets
     os.environ["MLFLOW_TRACKING_TOKEN"] = {token!r}
     def there(source, out=""):
@@ -262,8 +262,10 @@ CELLS = """
     mlflow.autolog(disable=True)'''.replace("\\n    ", "\\n"), "fresh")
     here("left = mlflow.active_run().info.run_id, mlflow.utils.autologging_utils.AUTOLOGGING_INTEGRATIONS['mlflow']['disable']")
     report(fresh=names["fresh"], left=names["left"])
-    with_error = on_worker("mlflow.log_metric('last', 1)\\n1 / 0")
-    report(error=with_error)
+    import contextlib, io
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        failed = shell.run_cell("%%pounce --cpus 1\\nmlflow.log_metric('last', 1)\\n1 / 0").error_in_exec
+    report(error=type(failed).__name__, shown=shown.getvalue())
     here("mlflow.end_run()")
     there("none = mlflow.active_run() is None", "none")
     report(none=names["none"])
@@ -298,7 +300,13 @@ def test_the_notebook_goes_on_with_what_a_cell_has_begun_ended_and_switched(cell
 
 
 def test_what_a_cell_logged_before_its_error_is_there(cells, server):
-    assert "ZeroDivisionError" in cells["error"] and server.run(cells["fresh"]).metrics["last"] == 1
+    assert cells["error"] == "ZeroDivisionError" and server.run(cells["fresh"]).metrics["last"] == 1
+
+
+def test_a_line_below_the_cell_leads_to_the_run_that_it_logged_into(cells, server):
+    experiment = server.run(cells["fresh"]).info["experiment_id"]
+
+    assert f"pounce: logged into of the cell: {server.address}/#/experiments/{experiment}/runs/{cells['fresh']}\n" in cells["shown"]
 
 
 def test_a_token_reaches_the_worker_and_no_file(cells):

@@ -38,8 +38,8 @@ def problems(uri: str, launcher: str, workers: int, file_system: object = None) 
     found = []
     kind = file_system(path) if callable(file_system) else ""
     if launcher == "slurm" and kind and not kind.startswith(_OF_A_NETWORK):
-        found.append(f"MLflow's runs lie in {path}, on a disk of this machine ({kind}) that workers on other nodes do "
-                     "not see: log to a server, or into a shared folder")
+        found.append(f"MLflow's runs lie in {path}, on a disk of this machine ({kind}), which workers on other nodes "
+                     "do not see unless they mount it: log to a server, or into a shared folder")
     if workers > 1 and address.scheme.startswith("sqlite"):
         found.append(f"MLflow's runs lie in {path}, which {workers} workers would write at once and lock for each "
                      f"other: start a server on it, mlflow server --backend-store-uri {uri}")
