@@ -103,7 +103,7 @@ def mlflow_home(server):
 CALLS = """
     import mlflow
     mlflow.set_experiment("calls")
-    mlflow.sklearn  # loaded lazily: nothing is imported by it
+    mlflow.autolog(log_models=False, silent=True)
     mlflow.start_run(run_name="the notebook's")
     client = pounce.Client()
 
@@ -113,6 +113,11 @@ CALLS = """
         mlflow.log_param(f"p{number}", number)
         mlflow.log_metric("late", 1.5, synchronous=False)
         return os.getpid(), mlflow.active_run().info.run_id
+
+    def fits():
+        import numpy
+        from sklearn.linear_model import Ridge
+        Ridge(alpha=0.75).fit(numpy.arange(8.0).reshape(4, 2), numpy.arange(4.0))
 
     def writes(text):
         import mlflow
@@ -143,6 +148,7 @@ CALLS = """
             raise ValueError("no")
         return {"loss": lr}
 
+    client.submit(fits).result()
     future = client.submit(logs, 1)
     worker, active = future.result()
     report(run=mlflow.active_run().info.run_id, active=active, future=future.mlflow_run, node=os.uname().nodename)
@@ -196,6 +202,10 @@ def test_a_run_that_a_call_begins_is_a_child_and_ends_with_the_call(calls, serve
 
     assert sorted(one.status for one in began) == ["FAILED", "FINISHED"]
     assert calls[0]["left"] == calls[0]["of_left"] in [one.id for one in began]
+
+
+def test_a_call_that_names_no_mlflow_is_logged_where_the_notebook_switched_autologging_on(calls):
+    assert calls[1].params["alpha"] == "0.75"
 
 
 def test_a_gang_logs_from_rank_0_alone(calls, server):

@@ -12,15 +12,19 @@ from .status_line import output
 _OF_A_NETWORK = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "orangefs", "pvfs2", "glusterfs",
                  "fuse", "afs", "panfs", "wekafs", "9p")
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
-_told: set[tuple[str, str]] = set()
+_looked: set[tuple[str, bool]] = set()  # at these stores, for several workers or for one
+_told: set[str] = set()
 
 
 def look(launcher: str, workers: int) -> None:
     """Says what is wrong with the store for so many workers."""
     uri = sys.modules["mlflow"].get_tracking_uri()
+    if (uri, workers > 1) in _looked:
+        return
+    _looked.add((uri, workers > 1))
     for problem in problems(uri, launcher, workers, _file_system):
-        if (uri, problem) not in _told:
-            _told.add((uri, problem))
+        if problem not in _told:
+            _told.add(problem)
             output().end(f"pounce: {problem}")
 
 

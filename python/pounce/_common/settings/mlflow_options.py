@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 FLUENT = "mlflow.tracking.fluent"
@@ -48,6 +49,11 @@ def write(mlflow: Any, saved: dict[str, Any]) -> None:
             flavour = name.removeprefix(_AUTOLOG)
             module = mlflow if flavour == "mlflow" else importlib.import_module(f"mlflow.{flavour}")
             module.autolog(**value)
+
+
+def switch_on(options: Mapping[str, bytes]) -> bool:
+    """Whether these, each pickled, switch autologging on: code that is logged so need not name MLflow."""
+    return any(name.startswith(_AUTOLOG) and not pickle.loads(value).get("disable") for name, value in options.items())
 
 
 def _absolute(uri: str | None) -> str | None:

@@ -24,6 +24,7 @@ class Setting(NamedTuple):
     usual: Callable[[Any], Mapping[str, Any]] | None = None  # each option as it is in a fresh process
     fresh: Callable[[Any], bool] = lambda value: False
     left_out: Callable[[Any], Iterable[tuple[str, str]]] = lambda library: ()  # what cannot travel, and what to do
+    at_once: Callable[[Mapping[str, bytes]], bool] = lambda options: False  # they act on code that names no library
 
     @property
     def module(self) -> Any:

@@ -45,7 +45,8 @@ SETTINGS: dict[str, Setting] = {
                       lambda xarray, options: xarray.set_options(**options), lambda _: numerics.XARRAY),
     "jax": Setting("jax", numerics.jax_options, numerics.set_jax, lambda _: numerics.JAX),
     "IPython": Setting("IPython", shell.read, shell.write, lambda _: shell.USUAL, left_out=shell.left_out),
-    "mlflow": Setting("mlflow", mlflow_options.read, mlflow_options.write, lambda _: mlflow_options.USUAL),
+    "mlflow": Setting("mlflow", mlflow_options.read, mlflow_options.write, lambda _: mlflow_options.USUAL,
+                      at_once=mlflow_options.switch_on),
     RUNS: Setting("mlflow", mlflow_options.runs, mlflow_options.set_runs, fresh=lambda runs: not runs),
     "interpreter": Setting("sys", lambda _: None, lambda sys, _: None, left_out=python.flags_left_out),
 }

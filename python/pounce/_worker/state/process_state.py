@@ -135,7 +135,7 @@ class Waiting:
             setting = SETTINGS.get(name)
             if of and (setting is None or setting.library != of or name in GENERATORS):
                 continue
-            if setting is not None and setting.waits() and setting.package not in words:
+            if setting is not None and setting.waits() and setting.package not in words and not self._acts(name):
                 continue
             part = self.parts.get(name)
             if part is None:  # an import that one of the others made has written it
@@ -152,6 +152,10 @@ class Waiting:
             if self.parts.get(name) is part:  # now, so that what an interrupt cut off is written with the next call
                 del self.parts[name]
         return failed
+
+    def _acts(self, name: str) -> bool:
+        part = self.parts.get(name)
+        return part is not None and _has_options(name) and SETTINGS[name].at_once(unpacked(part))
 
     def _put_options_back(self, name: str, options: dict[str, bytes]) -> dict[str, str]:
         """One by one, so that one that does not fit costs no other. One whose module is not here goes on waiting."""
