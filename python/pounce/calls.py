@@ -22,6 +22,7 @@ from ._map.collections import gather as _gather
 from ._map.restartable_map import RestartableResults, home_of, leave
 from ._map.speculative_map import SpeculativeResults
 from ._map.task_runs import TaskRuns
+from ._sweep.member_runs import MemberRuns
 from ._sweep.samplers import Space, source_of
 from ._sweep.sweep_plan import Member, Metric, Stop
 from ._sweep.sweep_words import check, sign_of
@@ -364,8 +365,9 @@ class View:
         def call(member: Member) -> Future:
             return self._call(function, (), member.params, 0, streams and derived(streams, member.number))
 
+        runs = MemberRuns.of_sweep(name_of(function), metric, self._options.resources.gpus)
         return Sweep(call, self.cancel, source, metric, stop, retries,
-                     sign_of(direction, source), at_a_time)
+                     sign_of(direction, source), at_a_time, runs)
 
     def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None,
                asynchronous: bool = False) -> Any:

@@ -119,6 +119,12 @@ class Future(CalledBack):
         """Its task's id, as in ``lease.report().tasks`` and the logs."""
         return self._task.id
 
+    @property
+    def mlflow_run(self) -> str | None:
+        """The id of the MLflow run that was active when the task was submitted: it logs there. None: there was none.
+        Does not block."""
+        return self._task.mlflow_run or None
+
     def why(self) -> Wait | None:
         """Why it waits: the reason, the limit with its numbers, how many go first, when Slurm expects it to start.
 

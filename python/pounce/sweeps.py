@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from . import _core, errors
 from ._engine.status_line import QUIET_S, live_output
+from ._sweep.member_runs import MemberRuns
 from ._sweep.samplers import Source
 from ._sweep.sweep_plan import (
     MedianRule,
@@ -46,10 +47,11 @@ class Sweep:
     """
 
     def __init__(self, call: Call, cancel: Callable[[Future], None], source: Source, metric: Metric, stop: Stop,
-                 retries: int, sign: int, at_a_time: int):
+                 retries: int, sign: int, at_a_time: int, runs: MemberRuns | None = None):
         self._call, self._cancel_task, self._source = call, cancel, source
         self._metric, self._retries, self._sign = metric, retries, sign
         self._stop = stop
+        self._runs = runs  # MLflow's, of the members; None: they have none
         self._median = MedianRule(metric, sign) if stop == "median" and isinstance(metric, str) else None
         self._most = at_a_time if source.late else max(at_a_time, _AHEAD)
         self._members: list[Member] = []
@@ -213,7 +215,8 @@ class Sweep:
     def _submit(self, member: Member) -> None:
         member.state, member.error, member.reports = "waiting", None, []
         member.attempts += 1
-        future = self._under_way[member.number] = self._call(member)
+        with self._runs.active(member) if self._runs is not None else contextlib.nullcontext():
+            future = self._under_way[member.number] = self._call(member)
         if self._cancelled:  # meanwhile, by another thread, which did not see this member
             self._cancel_task(future)
         engine_of(future)[1].heard = lambda: self._tell(member.number)
@@ -248,6 +251,8 @@ class Sweep:
         # An interrupted member reports no time of its own.
         member.seconds = heard_s if timings is None else timings.run
         _conclude(member, future, self._metric, member.number in self._pruned)
+        if self._runs is not None:
+            self._runs.ended(member)
         if member.state == "failed" and member.attempts <= self._retries and not self._cancelled:
             member.state = "waiting"
             self._again.append(member)
@@ -261,6 +266,8 @@ class Sweep:
                 member.state = "cancelled"
                 with contextlib.suppress(Exception):  # a broken sampler may be why the sweep ends
                     self._source.tell(member)
+        if self._runs is not None:
+            self._runs.sweep_ended("KILLED" if self._cancelled else "FINISHED")
 
 
 def _conclude(member: Member, future: Future, metric: Metric, pruned: bool) -> None:

@@ -21,11 +21,11 @@ MARKED = """
     resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
     import pounce
     marker = bytes.fromhex({marker!r})
-    os.environ["ALICES_TOKEN"] = {token!r}
+    os.environ["ALICES_TOKEN"] = os.environ["MLFLOW_TRACKING_TOKEN"] = os.environ["AWS_SECRET_ACCESS_KEY"] = {token!r}
     def work(small, large, held):
         import os
         print("printed", small.hex(), flush=True)
-        return small, large, held[:32] == small, os.getpid(), os.getppid()
+        return small, large, held[:32] == small and len(os.environ["MLFLOW_TRACKING_TOKEN"]) == 64, os.getpid(), os.getppid()
     client = pounce.Client()
     held = client.scatter(bytearray(marker * 100_000))
     small, large, same, worker, supervisor = client.submit(work, marker, marker * 100_000, held).result(60)

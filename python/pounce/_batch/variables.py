@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 
-_SECRET = re.compile(r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|PRIVATE"
-                     r"|API_?KEY|ACCESS_?KEY|_KEY$|_KEY_|^KEY$", re.IGNORECASE)
+from .._common.secrets import is_secret
+
 _OF_THE_JOB = frozenset(("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"))  # set by Slurm or the node
-_IN_AN_ADDRESS = re.compile(r"://[^/@\s]*:[^/@\s]+@")  # https://user:password@host
 
 
 def recorded(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """The variables to write down, and the names of those that are left out because they may be secrets."""
     ours = {name: value for name, value in environment.items() if name.isidentifier() and name not in _OF_THE_JOB}
-    secret = sorted(name for name, value in ours.items() if _SECRET.search(name) or _IN_AN_ADDRESS.search(value))
+    secret = sorted(name for name, value in ours.items() if is_secret(name, value))
     return {name: value for name, value in sorted(ours.items()) if name not in secret}, secret
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .mlflow_work import MlflowState, Origin
 from .random_streams import Streams
 
 
@@ -20,6 +21,7 @@ class CellCode:
     colors: str
     message: str  # the id of the message that the cell came in; empty: the notebook has no messages
     files: dict[str, tuple[int, str]]  # cells that the notebook's functions come from: number and text, for tracebacks
+    origin: Origin | None = None
 
 
 SETTINGS = "settings"  # in CellReply.lacks: the namespace is new to this worker, which needs all changes of settings
@@ -30,7 +32,7 @@ class SettingsChange:
     """What the notebook changed of its process's settings. A worker writes those that its namespace has not had."""
 
     kernel: str = ""  # whose changes these are
-    since: int = 0  # those up to this number are left out
+    since: int = 0  # those up to this number are left out, except what may be a secret, which is not saved
     number: int = 0  # of the last one
     # By the row of _common.settings and the option ("" of a row that is one value): the number and the pickled value.
     rows: dict[str, dict[str, tuple[int, bytes]]] = field(default_factory=dict)
@@ -136,6 +138,7 @@ class CellReply:
     unshared: bool = False  # the worker does not see the notebook's folder
     lacks: list[str] = field(default_factory=list)  # blobs that the kernel has to send first, or crossing.MANIFEST
     settings: int = 0  # the number of the notebook's last change of settings that the namespace has
+    mlflow: MlflowState | None = None  # what the cell left of it; None: the worker has not imported it
     namespace: NamespaceReport = NamespaceReport(ran=False)
     run: CellRun = CellRun()
     random: dict[str, bytes] = field(default_factory=dict)  # generators' states that the notebook does not know

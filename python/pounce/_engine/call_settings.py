@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .._common.settings.table import SETTINGS
+from .._common.settings.table import RUNS, SETTINGS
 from .changed_settings import ours
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ class CallSettings:
         """The pickled settings for a task with a name, whose call lies in a file: without the environment, which may
         hold secrets. Empty: nothing was changed."""
         with self._turn:
-            return self._data(ours.since(0), {"environment"})
+            return self._data(ours.without_secrets(ours.since(0)))
 
-    def _data(self, change: SettingsChange, but: Collection[str] = ()) -> bytes:
+    def _data(self, change: SettingsChange) -> bytes:
         self._rows |= {row for row, options in change.rows.items() if not self._is_fresh(row, options)}
-        rows = {row: change.rows[row] for row in self._rows if row in change.rows and row not in but}
+        rows = {row: change.rows[row] for row in self._rows - {RUNS} if row in change.rows}
         return pickle.dumps((change.kernel, change.number, rows), 5) if rows else b""
 
     def _is_fresh(self, row: str, options: dict[str, tuple[int, bytes]]) -> bool:

@@ -7,9 +7,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._common.local_modules import search_path
+from .._common.secrets import ROWS, is_secret
 from .._common.settings.python import environment_at_start, passed_on
 from .._common.settings.setting import BY_SETUP, differing, is_equal, pickled
 from .._common.settings.table import GENERATORS, SETTINGS, left_out
@@ -40,6 +42,7 @@ class ChangedSettings:
         self.number = 0  # of the last change
         self._seen: dict[str, dict[str, Any]] = {}  # by row and option
         self._changes: dict[str, dict[str, tuple[int, bytes]]] = {}
+        self._secrets: set[tuple[str, str]] = set()  # row and option: they are not saved, so workers get them again
         self._problems: dict[str, str] = {}  # of what cannot follow, by its name
         self._encoded: dict[bytes, bytes] | None = None  # the environment at the last look
         self._path: tuple[list[str], list[list[str]]] = [], []  # sys.path, and what the person added to it
@@ -50,13 +53,20 @@ class ChangedSettings:
         return self.seen_since(number)
 
     def seen_since(self, number: int) -> SettingsChange:
-        """Those up to the last look."""
+        """Those up to the last look, and all that may be secrets."""
         from .._common.cell_protocol import SettingsChange
 
         with self._turn:
-            rows = {row: {option: one for option, one in options.items() if one[0] > number}
+            rows = {row: {option: one for option, one in options.items()
+                          if one[0] > number or (row, option) in self._secrets}
                     for row, options in self._changes.items()}
             return SettingsChange(self._kernel, number, self.number, {row: new for row, new in rows.items() if new})
+
+    def without_secrets(self, change: SettingsChange) -> SettingsChange:
+        """For what lies in a file: no variables of the environment, and no other option that may be a secret."""
+        rows = {row: {option: one for option, one in options.items() if (row, option) not in self._secrets}
+                for row, options in change.rows.items() if row != "environment"}
+        return replace(change, rows={row: options for row, options in rows.items() if options})
 
     def table(self) -> str:
         """What follows and what does not, as ``%pounce settings`` shows it."""
@@ -128,6 +138,8 @@ class ChangedSettings:
             self._has_problem(name, f"{type(error).__name__}: {error}; {BY_SETUP}")
             return False
         self._problems.pop(name, None)
+        keep = self._secrets.add if row in ROWS and is_secret(option, value) else self._secrets.discard
+        keep((row, option))
         self._changes.setdefault(row, {})[option] = number, data
         return True
 

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from .. import _core, errors
 from .._common import here, report
 from .._common.local_modules import search_path
+from .._common.mlflow_work import BEGUN
 from . import daemon, display, environment, seeds
 from .choices import Choice, choice_of
 from .function_cache import Pickled
@@ -94,6 +95,7 @@ class Session:
         # What workers start with, as the rows of the table of settings have it.
         self.start: dict[str, Any] = {"folder": directory, "search path": [list(part) for part in path]}
         self.core.set_daemon(endpoint)
+        self.launcher: str = pounced["launcher"]
         self.results: str = pounced["results"]  # the folder of detached tasks
         self.saved_states: str = pounced["parked"]  # the folder of notebooks' saved variables
         self.parked_most_bytes: int | None = pounced["parked_most_mib"] * 1024 * 1024 or None  # per notebook
@@ -105,7 +107,8 @@ class Session:
         self._events: deque[Any] = deque()
         self._ended: deque[tuple[Task | None, _core.Ended]] = deque()
         self._outputs: dict[str, Sink] = {}
-        self.takers: dict[str, Taker] = {report.KIND: _reported}  # of messages that are not shown, by their type
+        # Of messages that are not shown, by their type.
+        self.takers: dict[str, Taker] = {report.KIND: _reported, BEGUN: _logs_into}
         self._prompts: dict[str, list[dict[str, Any]]] = {}  # what each task asks the user, for the waiting thread
         self._time_left = TimeLeft()
         self.planner = Planner()
@@ -476,6 +479,12 @@ def _reported(session: Session, task: str, content: dict[str, Any], _: list[Any]
     reporter = session.under_way.get(task)
     if reporter is not None:
         reporter.reported(content)
+
+
+def _logs_into(session: Session, task: str, content: dict[str, Any], _: list[Any]) -> None:
+    logger = session.under_way.get(task)
+    if logger is not None:
+        logger.mlflow_run = content["run"]
 
 
 def _for(tasks: list[Task]) -> str:

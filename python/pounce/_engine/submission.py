@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import sys
 import threading
 import time
 import weakref
@@ -15,6 +16,7 @@ from .. import _core, errors
 from .._common import device_pickle, here, serialize, sharable_array
 from .._common.file_regions import have_to_travel_as_files
 from .._common.local_modules import Modules
+from .._common.mlflow_work import CallRuns
 from .._common.random_streams import Streams
 from .._common.ref import Awaited, Ref
 from .._worker.kernel_calls import CELLS, apply, is_of
@@ -34,6 +36,7 @@ _INLINE_BUFFERS = 1000  # per call: each is a frame of its message, which has 1,
 _MESSAGE_BYTES = 32 * 1024 * 1024  # a frame has at most 64 MiB
 _SMALL_BYTES = 4096  # a smaller argument never becomes an object
 _LOOKED_INTO = 16  # waiting calls at most, with which a call's modules are still looked up
+_MLFLOW = "mlflow"
 _NO_ARGUMENTS = [serialize.NO_ARGUMENTS]
 
 
@@ -118,12 +121,13 @@ class Submitter:
             # A function that captured much data is an object: sent once, however often its small parts change.
             self._object(function, f"what {task.name} captured", holds)
             pickled = self._pickled(apply, task.name)
-        if args or kwargs or holds or streams:
-            payload, objects = self._arguments(args, kwargs, task.name, holds, streams)
+        is_cell = is_of(function, CELLS)  # cells get settings and MLflow's runs in a way of their own
+        runs = None if is_cell or _MLFLOW not in sys.modules else self._runs(task)
+        if args or kwargs or holds or streams or runs:
+            payload, objects = self._arguments(args, kwargs, task.name, holds, streams, runs)
         else:
             payload, objects = _NO_ARGUMENTS, []
-        # Cells get them in a way of their own.
-        settings = None if is_of(function, CELLS) else self._settings().object()
+        settings = None if is_cell else self._settings().object()
         call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs, settings],
                      settings.id if settings is not None else "")
         if objects and any(type(each) is Awaited for each in objects):
@@ -266,6 +270,11 @@ class Submitter:
             self._call_settings = CallSettings(self.session.core.hold_object, self.session.start)
         return self._call_settings
 
+    def _runs(self, task: Task) -> CallRuns | None:
+        from . import mlflow_runs
+
+        return mlflow_runs.of_call(task, self.session.launcher)
+
     def _watch(self, task: Task, objects: list[str]) -> None:
         if self._watched is not None:
             task.watched = [watched for each in objects if (watched := self._watched.get(each)) is not None]
@@ -318,9 +327,10 @@ class Submitter:
             raise not_picklable(function, name, error) from error
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any],
-                   streams: Streams | None) -> tuple[list[Any], list[str]]:
-        """The pickled arguments: after the function, where it is in `holds`, and before the random streams, if any."""
-        ahead, behind = tuple(holds), (streams,) if streams else ()
+                   streams: Streams | None, runs: CallRuns | None) -> tuple[list[Any], list[str]]:
+        """The pickled arguments: after the function, where it is in `holds`, and before the random streams and MLflow's
+        runs, if any."""
+        ahead, behind = tuple(holds), (streams, runs) if runs else (streams,) if streams else ()
         try:
             data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True)
             if _is_large(data, buffers):

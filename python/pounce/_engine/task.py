@@ -22,14 +22,15 @@ class Task:
     """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps",
-                 "may_end", "name", "objects", "over", "passed_on", "reports", "sends_again", "submit_copy", "watched",
-                 "why_cancelled", "why_given_up", "worker")
+                 "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "reports", "sends_again",
+                 "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
         self.name = name
         self.worker: int | None = None  # the number of the worker on its lease that must run it; None: any
         self.asks = asks  # None: this kernel cannot change its resources
+        self.mlflow_run = ""  # the id of the run that it logs into; empty: none that is known here
         self.awaits: Dependencies | None = None  # the futures among its arguments, until it is sent
         # Until its end: what a job script would run.
         self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None

@@ -7,11 +7,11 @@ import sys
 import types
 from typing import Any
 
-from .._common.settings.table import GENERATORS, SETTINGS
+from .._common.settings.table import GENERATORS, RUNS, SETTINGS
 from .state import process_state
 
-# Calls have random streams of their own, and no shell.
-_NOT_FOR_CALLS = frozenset((*GENERATORS, *(name for name, row in SETTINGS.items() if row.package == "IPython")))
+# Calls have random streams and MLflow runs of their own, and no shell.
+_NOT_FOR_CALLS = frozenset((*GENERATORS, RUNS, *(name for name, row in SETTINGS.items() if row.package == "IPython")))
 _followed = ""  # the object that the last call came with
 
 
@@ -25,7 +25,7 @@ def take(data: Any, id: str = "") -> None:
     """`data`: the kernel, the number of its last change, and the changes by row, pickled."""
     global _followed
     kernel, number, rows = pickle.loads(data)
-    change: Any = types.SimpleNamespace(kernel=kernel, number=number, rows=rows)
+    change: Any = types.SimpleNamespace(kernel=kernel, since=0, number=number, rows=rows)
     process_state.baseline()  # before anything is written
     process = process_state.present
     _tell(process.follow(change))

@@ -21,11 +21,13 @@ from typing import Any
 
 from .. import _core
 from .._common import here, notebook_process, task_end
+from .._common.after_import import AfterImport
 from .._common.notebook_process import NotebookProcess
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
 from . import extension_lock, nested_joblib, standard_library
 from .import_clock import ImportClock
+from .kernel_calls import CELLS, is_of
 from .modules_ahead import ModulesAhead
 from .peak_memory import PeakMemory
 
@@ -33,7 +35,7 @@ core: Any = None  # _core.Worker, in a worker's process; cells send their displa
 # Called when a task has run and none waits; returns seconds until it is to be called again.
 between_tasks: Callable[[], float | None] | None = None
 at_the_end: Callable[[], None] | None = None  # called when no more tasks come
-node = devices = ports = ""
+node = devices = ports = lease = ""
 state_folder = ""  # pounced's, as its machine names it: visible here only if the two share it; empty: they do not
 visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before user code could change it
 cells: Any = None  # the CellStreams of this worker; None: no cell has run here
@@ -41,6 +43,7 @@ running: Any = None  # the _core.Job whose function runs
 
 # A header is small (message_limits.h); the whole traceback is in the pickled exception.
 _TRACEBACK_CHARS = 16_000
+_MLFLOW = "mlflow"
 
 
 class Runner:
@@ -80,16 +83,18 @@ class Runner:
                 stage = "the command was started"
                 return self._command(job)
             if parts.kept_in:
-                function, args, kwargs, *streams = _kept_call(job)
+                function, args, kwargs, *more = _kept_call(job)
             else:
                 function = self._function(job, parts.function)
                 stage = "its arguments were unpickled"
                 if parts.pickle == NO_ARGUMENTS:
-                    args, kwargs, streams = (), {}, []
+                    args, kwargs, more = (), {}, []
                 else:
-                    args, kwargs, *streams = loads(parts.pickle, parts.buffers, _resolver(job))
+                    args, kwargs, *more = loads(parts.pickle, parts.buffers, _resolver(job))
+            streams, runs = (*more, None, None)[:2]
             if streams or (cells is not None and cells.are_here):
-                _begin_streams(function, *streams)
+                _begin_streams(function, streams)
+            is_tracked = _begin_runs(function, runs)
             _take_back_interrupt()
             stage = ""
             start = time.monotonic()
@@ -97,6 +102,8 @@ class Runner:
                 value = function(*args, **kwargs)
             finally:
                 end = time.monotonic()
+                if is_tracked or _MLFLOW in sys.modules:
+                    _end_runs(function)
                 _write_back_files()
             del args, kwargs
             try:
@@ -157,13 +164,30 @@ def _kept_call(job: Any) -> tuple[Any, ...]:
     return kernel_calls.kept_call(loads(data, buffers))
 
 
-def _begin_streams(function: Callable[..., Any], streams: dict[str, bytes] | None = None) -> None:
+def _begin_streams(function: Callable[..., Any], streams: dict[str, bytes] | None) -> None:
     from .._common import random_streams
 
     if cells is not None:
         cells.before_call(function, streams or {})
     elif streams:
         random_streams.begin(streams)
+
+
+def _begin_runs(function: Callable[..., Any], runs: Any) -> bool:
+    """Whether MLflow is in use, here or in the notebook. Cells see to their runs themselves."""
+    if (runs is None and _MLFLOW not in sys.modules) or is_of(function, CELLS):
+        return False
+    from . import mlflow_runs
+
+    mlflow_runs.begin_call(runs)
+    return True
+
+
+def _end_runs(function: Callable[..., Any]) -> None:
+    if not is_of(function, CELLS):
+        from . import mlflow_runs
+
+        mlflow_runs.end_call(failed=sys.exc_info()[0] is not None)
 
 
 def _kept(job: _core.Job, outcome: _core.JobOutcome, where: dict[str, str]) -> _core.JobOutcome:
@@ -256,6 +280,20 @@ def _follow_settings(id: str, job: Any) -> None:
     call_settings.follow(id, job)
 
 
+def _mlflow_imported() -> None:
+    from . import mlflow_runs
+
+    mlflow_runs.imported({"pounce.lease": lease, "pounce.node": node, "pounce.gpu": devices}, _show)
+
+
+def _show(kind: str, content: dict[str, Any]) -> None:
+    """Sends the client that waits for the running task a message."""
+    import json
+
+    if running is not None:
+        core.show(json.dumps({"type": kind, "content": content}).encode(), [])
+
+
 def _write_back_files() -> None:
     """Writes changes that the task made to files through arrays, before its outcome is sent."""
     mapped = sys.modules.get("pounce._common.file_buffers")
@@ -303,12 +341,12 @@ def _become_script(notebook: NotebookProcess) -> None:
 
 
 def _start() -> Any:
-    global node, devices, ports, state_folder, visible_devices
+    global node, devices, ports, lease, state_folder, visible_devices
     take = os.environ.pop
     supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
     interface, ports = take("POUNCE_INTERFACE", ""), take("POUNCE_PORTS", "")
-    state_folder = take("POUNCE_STATE", "")
+    state_folder, lease = take("POUNCE_STATE", ""), take("POUNCE_LEASE", "")
     visible_devices = os.environ.get("CUDA_VISIBLE_DEVICES")
     # This variable was only for us. PYTHONUNBUFFERED stays: children's output shows at once, as in a notebook's kernel.
     take("PYTHONSAFEPATH", None)
@@ -340,6 +378,7 @@ def main() -> None:
     _become_script(notebook_process.taken())
     nested_joblib.install()
     extension_lock.install()
+    AfterImport(_MLFLOW, _mlflow_imported)
     import atexit
 
     atexit.register(core.close)  # registered first, so it runs last: the output of other handlers is still forwarded
@@ -352,3 +391,7 @@ def main() -> None:
     core.serve(runner.execute, runner.describe, lambda: _idle(ahead))
     if at_the_end is not None:
         at_the_end()
+    if _MLFLOW in sys.modules:
+        from . import mlflow_runs
+
+        mlflow_runs.let_go()

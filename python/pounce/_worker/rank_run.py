@@ -14,7 +14,7 @@ from .. import errors
 from .._common import random_streams
 from .._common.random_streams import Streams
 from .._common.rank import Offer, Rank, RankSetup
-from . import child, interpreter, torch_store
+from . import child, interpreter, mlflow_runs, torch_store
 from .launch_variables import is_of_a_launch
 
 _DEVICES = "CUDA_VISIBLE_DEVICES"
@@ -40,7 +40,7 @@ def run(place: RankSetup, streams: Streams | None, function: Callable[..., Any],
     """Calls the function as that rank, which draws from these streams. Runs on the worker, as an ordinary task."""
     if streams is not None:
         random_streams.begin(streams)
-    with as_rank(place), torch_store.one_group():
+    with as_rank(place), mlflow_runs.only_from_rank_0(place.rank.rank), torch_store.one_group():
         return function(*args, **kwargs)
 
 

@@ -26,7 +26,7 @@ from .._common.cell_protocol import (
 from .._common.local_modules import is_installed_path
 from .._common.names_shown import LAST
 from .._common.quiet_compile import python_of
-from .._engine import changed_settings, seeds
+from .._engine import changed_settings, mlflow_runs, seeds
 from .._engine.display import Shown, show_below
 from .._engine.options import Options
 from .._worker.cell import runner
@@ -77,7 +77,9 @@ class Remote:
         return self.gang_cells.run(line, wanted, self._code(line, source, self.number(), files))
 
     def _code(self, line: CellLine, source: str, number: int, files: dict[str, tuple[int, str]]) -> CellCode:
-        return CellCode(source, number, line.brings, self.shell.colors, self._message(), files)
+        origin = mlflow_runs.of_cell(line.target.options.resources.class_,
+                                     lambda: session_of(self.workers.client()).launcher)
+        return CellCode(source, number, line.brings, self.shell.colors, self._message(), files, origin)
 
     def _booked(self, line: CellLine, number: int, reply: CellReply) -> Shown | None:
         """Records what the cell did in the ledger. Returns its value or raises its error."""
@@ -141,6 +143,7 @@ class Remote:
                 line = came
                 continue
             seeds.cell_has_run(reply.random)
+            mlflow_runs.cell_left(reply.mlflow)
             if reply.run.loop is None:
                 return came, reply
             self._changed(state, number, reply)

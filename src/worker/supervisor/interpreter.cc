@@ -33,6 +33,7 @@ Environment environment_for(const InterpreterPlan& plan) {
   environment["POUNCE_NODE"] = plan.node;
   environment["POUNCE_DEVICES"] = plan.devices;
   environment["POUNCE_STATE"] = plan.state;
+  environment["POUNCE_LEASE"] = plan.lease;
   // A pounce.py in the notebook's directory must not hide ours; the interpreter removes this again.
   environment["PYTHONSAFEPATH"] = "1";
   environment["PYTHONUNBUFFERED"] = "1";  // live output, also of user code's own children

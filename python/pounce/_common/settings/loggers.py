@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..local_modules import is_local
 from .setting import BY_SETUP
 
 # Attributes with which each kind of handler is made again; nothing that derives from them is known to be equal.
@@ -18,6 +19,7 @@ _KINDS: dict[str, dict[str, str]] = {
 _STREAM = "logging.StreamHandler"
 _FORMATTER = "logging.Formatter"
 _KERNELS = "IPKernelApp"
+_OF_PYTHON = frozenset(("builtins", "logging", "_io", "io", "__main__"))
 _STYLE, _TEXT = "_style", "_fmt"  # a formatter has no public names for them
 _STYLES = {"PercentStyle": "%", "StrFormatStyle": "{", "StringTemplateStyle": "$"}
 
@@ -65,7 +67,17 @@ def _loggers(logging: Any) -> Iterator[tuple[str, Any]]:
 
 def _own_handlers(name: str, logger: Any) -> list[Any]:
     """A library adds its handlers again where it is imported again, and the kernel has its own."""
-    return [] if name == _KERNELS or name.partition(".")[0] in sys.modules else logger.handlers
+    if name == _KERNELS or name.partition(".")[0] in sys.modules:
+        return []
+    return [handler for handler in logger.handlers if not _is_of_a_library(handler)]
+
+
+def _is_of_a_library(handler: Any) -> bool:
+    """One with the library's formatter that writes to the library's stream: MLflow gives it to other libraries too."""
+    kinds = [type(handler.formatter), type(getattr(handler, "stream", None))]
+    (package, *others) = {kind.__module__.partition(".")[0] for kind in kinds}
+    module = sys.modules.get(package)
+    return not others and package not in _OF_PYTHON and module is not None and not is_local(module)
 
 
 def _usual(logging: Any, name: str) -> dict[str, Any]:

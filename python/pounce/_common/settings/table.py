@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .. import here
-from . import figures, loggers, numerics, python, shell, torch_options
+from . import figures, loggers, mlflow_options, numerics, python, shell, torch_options
 from .setting import Setting
 
 GENERATORS = ("random", "numpy", "torch")  # rows of random numbers, which follow in a way of their own
+RUNS = "mlflow runs"  # those that are active: a call has its own way to them (_worker/mlflow_runs.py)
 
 SETTINGS: dict[str, Setting] = {
     "folder": Setting("os", lambda _: here.folder(), python.set_folder, is_quick=True),
@@ -49,6 +50,9 @@ SETTINGS: dict[str, Setting] = {
                       lambda xarray, options: xarray.set_options(**options), lambda _: numerics.XARRAY, is_quick=True),
     "jax": Setting("jax", numerics.jax_options, numerics.set_jax, lambda _: numerics.JAX, is_quick=True),
     "IPython": Setting("IPython", shell.read, shell.write, lambda _: shell.usual(), left_out=shell.left_out),
+    "mlflow": Setting("mlflow", mlflow_options.read, mlflow_options.write, lambda _: mlflow_options.USUAL,
+                      at_once=mlflow_options.switch_on),
+    RUNS: Setting("mlflow", mlflow_options.runs, mlflow_options.set_runs, fresh=lambda runs: not runs),
     "interpreter": Setting("sys", lambda _: None, lambda sys, _: None, left_out=python.flags_left_out),
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._common import bundle
 from ..._common.cell_protocol import CellCode, CellReply, CellRun
-from .. import rank_run
+from .. import mlflow_runs, rank_run
 from . import reloads
 from .cell_reply import brought_back, error_of, shells
 
@@ -26,6 +26,7 @@ def run_cell(code: CellCode, pickle: Any, buffers: list[Any]) -> CellReply:
     shells().know_files(code.files)
     names.update(bundle.loads(pickle, buffers))
     before = dict(names)
+    mlflow_runs.begin_cell(code.origin)
     result = shells().run(shell, code.source, code.number, False, code.message)
     error = result.error_before_exec or result.error_in_exec
     if isinstance(error, KeyboardInterrupt):

@@ -12,7 +12,7 @@ from ..._common import bundle
 from ..._common.cell_protocol import SETTINGS, CellCode, CellReply, CellRequest, CellRun, NamespaceRequest
 from ..._common.names_shown import LAST
 from ..._common.quiet_compile import python_of
-from .. import interpreter
+from .. import interpreter, mlflow_runs
 from ..state.live_reads import reached
 from ..state.needs import source_reads
 from ..steps import Left
@@ -55,6 +55,7 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     if report.fresh:
         _digests.clear()
         streams.forget()
+        mlflow_runs.let_go()
     reply.settings = _saved.follow(namespace.settings)
     if report.fresh:
         for number, source in namespace.setup:
@@ -68,7 +69,11 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     _last.begin(request.last, own_last, request.inputs)
     if code.source:
         streams.begin(request.random)
-        reply.run = _run(shell, request, loops)
+        mlflow_runs.begin_cell(code.origin)
+        try:
+            reply.run = _run(shell, request, loops)
+        finally:
+            reply.mlflow = mlflow_runs.end_cell()
         reply.random = streams.end() if request.may_ask else {}
         if request.setup:
             _saved.remade(reply.run.assigned)

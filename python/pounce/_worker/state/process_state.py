@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._common.after_import import AfterImport
 from ..._common.notebook_process import place
+from ..._common.secrets import ROWS, is_secret
 from ..._common.settings.setting import packed, pickled, unpacked
 from ..._common.settings.table import GENERATORS, SETTINGS
 from ..launch_variables import is_of_one_worker
@@ -52,7 +53,8 @@ def _pickled(names: Collection[str], problems: dict[str, str] | None = None) -> 
             value = setting.changed()
             if value is not None and setting.usual is not None:
                 unfit: dict[str, str] = {}
-                values[name] = packed(value, unfit)
+                secrets = [option for option in value if name in ROWS and is_secret(option, value[option])]
+                values[name] = packed({option: value[option] for option in value if option not in secrets}, unfit)
                 problems |= {f"{name} {option}": why for option, why in unfit.items()}
             elif value is not None:
                 values[name] = pickled(value)
@@ -63,8 +65,8 @@ def _pickled(names: Collection[str], problems: dict[str, str] | None = None) -> 
 
 def taken(baseline: Baseline, waiting: Waiting | None = None, problems: dict[str, str] | None = None) -> bytes:
     """The pickled state. A part that cannot be pickled is left out, and added to `problems` with the reason; a part
-    that still waits stays as it was."""
-    parts, written = ({}, {}) if waiting is None else (dict(waiting.parts), waiting.written)
+    that still waits stays as it was. What may be a secret is left out: the notebook sends it again."""
+    parts, written = ({}, {}) if waiting is None else (_without_secrets(waiting.parts), waiting.written)
     changes = {"environment": _environment(baseline, written.get("environment", ())), "path": _path(baseline)}
     parts |= {name: pickle.dumps(value, 5) for name, value in changes.items() if value is not None}
     for name, part in _pickled(SETTINGS, problems).items():
@@ -104,7 +106,8 @@ class Waiting:
         cannot be read here."""
         had, failed = self._had(change), {}
         for name, options in change.rows.items():
-            new = {option: value for option, (number, value) in options.items() if number > had}
+            new = {option: value for option, (number, value) in options.items()
+                   if number > had or number <= change.since}
             try:
                 if new:
                     self.parts[name] = new[""] if "" in new else self._with_options(name, new)
@@ -134,7 +137,7 @@ class Waiting:
             setting = SETTINGS.get(name)
             if of and (setting is None or setting.library != of or name in GENERATORS):
                 continue
-            if setting is not None and setting.waits() and setting.package not in words:
+            if setting is not None and setting.waits() and setting.package not in words and not self._acts(name):
                 continue
             part = self.parts.get(name)
             if part is None:  # an import that one of the others made has written it
@@ -154,6 +157,10 @@ class Waiting:
             if self.parts.get(name) is part:  # now, so that what an interrupt cut off is written with the next call
                 del self.parts[name]
         return failed
+
+    def _acts(self, name: str) -> bool:
+        part = self.parts.get(name)
+        return part is not None and _has_options(name) and SETTINGS[name].at_once(unpacked(part))
 
     def _put_options_back(self, name: str, options: dict[str, bytes]) -> dict[str, str]:
         """One by one, so that one that does not fit costs no other. One whose module is not here goes on waiting."""
@@ -213,7 +220,18 @@ def _environment(baseline: Baseline, written: Collection[str]) -> Any:
     now, before = dict(os.environ), baseline.environment
     changed = {name: now.get(name) for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
     changed |= {name: now.get(name) for name in written}
-    return {name: value for name, value in changed.items() if not is_of_one_worker(name)} or None
+    return {name: value for name, value in changed.items()
+            if not is_of_one_worker(name) and not is_secret(name, value)} or None
+
+
+def _without_secrets(parts: dict[str, bytes]) -> dict[str, bytes]:
+    """Of the options that still wait for their library, or to be written."""
+    return {name: _options_without(part) if name in ROWS else part for name, part in parts.items()}
+
+
+def _options_without(part: bytes) -> bytes:
+    options = unpacked(part)
+    return pickle.dumps({name: value for name, value in options.items() if not is_secret(name, pickle.loads(value))}, 5)
 
 
 def _set_environment(changes: dict[str, str | None]) -> None:

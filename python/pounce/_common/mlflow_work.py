@@ -1,0 +1,33 @@
+"""What cells and calls bring to a worker for MLflow, and what a cell brings back. Neither imports MLflow there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BEGUN = "pounce_mlflow_run"  # the kind of message with the id of a run that a call has begun
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a cell or a call comes from, for the tags of its run."""
+
+    source: str = ""  # the notebook's path, or the script's; empty: there is neither
+    cell: int = 0  # of a notebook
+    commit: str = ""  # of the script's repository
+    job_class: str = ""  # that the call asked for
+
+
+@dataclass(frozen=True, slots=True)
+class CallRuns:
+    """What a call logs into: the runs that were active where it was submitted, the innermost last."""
+
+    runs: list[bytes]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class MlflowState:
+    """What a cell left: the notebook goes on with it, as if the cell had run there."""
+
+    options: bytes  # pickled one by one (settings.setting.packed)
+    runs: list[bytes]

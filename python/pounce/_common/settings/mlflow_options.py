@@ -1,0 +1,103 @@
+"""What MLflow keeps in its process: where it logs to, which autologging is on, and the runs that are active.
+
+The runs are written as MLflow sends them to its server, so that another version of it reads them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FLUENT = "mlflow.tracking.fluent"
+_TRACKING, _REGISTRY = "mlflow.tracking._tracking_service.utils", "mlflow.tracking._model_registry.utils"
+# MLflow has no public names for these.
+_TRACKING_URI, _REGISTRY_URI, _EXPERIMENT, _STACK = (
+    "_tracking_uri", "_registry_uri", "_active_experiment_id", "_active_run_stack")
+_AUTOLOG, _BY_ALL = "autolog ", "globally_configured"
+
+USUAL: dict[str, Any] = {"tracking": None, "registry": None, "experiment": None}
+
+
+def read(mlflow: Any) -> dict[str, Any]:
+    """With the autologging that the person switched on, or off: what ``mlflow.autolog()`` made of it is not read."""
+    if FLUENT not in sys.modules:  # a part of MLflow that only traces
+        return dict(USUAL)
+    integrations = sys.modules["mlflow.utils.autologging_utils"].AUTOLOGGING_INTEGRATIONS
+    autologging = {_AUTOLOG + name: dict(options) for name, options in list(integrations.items())
+                   if options and not options.get(_BY_ALL)}
+    return {"tracking": _absolute(getattr(sys.modules[_TRACKING], _TRACKING_URI)),
+            "registry": _absolute(getattr(sys.modules[_REGISTRY], _REGISTRY_URI)),
+            "experiment": experiment(), **autologging}
+
+
+def write(mlflow: Any, saved: dict[str, Any]) -> None:
+    present = read(mlflow)
+    for name, value in saved.items():
+        if name in present and present[name] == value:  # a second autolog() would patch the libraries again
+            continue
+        if name == "tracking":
+            mlflow.set_tracking_uri(value)
+        elif name == "registry":
+            mlflow.set_registry_uri(value)
+        elif name == "experiment":
+            setattr(sys.modules[FLUENT], _EXPERIMENT, value)
+        else:
+            flavour = name.removeprefix(_AUTOLOG)
+            module = mlflow if flavour == "mlflow" else importlib.import_module(f"mlflow.{flavour}")
+            module.autolog(**value)
+
+
+def switch_on(options: Mapping[str, bytes]) -> bool:
+    """Whether these, each pickled, switch autologging on: code that is logged so need not name MLflow."""
+    return any(name.startswith(_AUTOLOG) and not pickle.loads(value).get("disable") for name, value in options.items())
+
+
+def _absolute(uri: str | None) -> str | None:
+    """Another process may have another folder."""
+    if not uri:
+        return uri
+    if uri.startswith("sqlite:///"):
+        return f"sqlite:///{os.path.abspath(uri[len('sqlite:///'):])}"
+    if uri.startswith("file:") and not uri.startswith("file:/"):
+        return f"file://{os.path.abspath(uri[len('file:'):])}"
+    return uri if ":" in uri or uri in ("databricks", "uc", "databricks-uc") else os.path.abspath(uri)
+
+
+# ---- the active runs ----
+
+def stack() -> list[Any]:
+    """Of this thread, the innermost last: MLflow's own list."""
+    runs: list[Any] = getattr(sys.modules[FLUENT], _STACK).get()
+    return runs
+
+
+def stack_of(thread: int) -> list[Any]:
+    runs: list[Any] = getattr(sys.modules[FLUENT], _STACK).get_all_thread_values().get(thread, [])
+    return runs
+
+
+def as_bytes(runs: Sequence[Any]) -> list[bytes]:
+    return [run.to_proto().SerializeToString() for run in list(runs)]
+
+
+def runs(mlflow: Any) -> list[bytes]:
+    return as_bytes(stack()) if FLUENT in sys.modules else []
+
+
+def set_runs(mlflow: Any, saved: list[bytes]) -> None:
+    """Makes these the active runs. Nothing is started or ended, and the server is not asked."""
+    protos = importlib.import_module("mlflow.protos.service_pb2")
+    entities, active = importlib.import_module("mlflow.entities"), sys.modules[FLUENT].ActiveRun
+    present = {run.info.run_id: run for run in stack()}
+    runs = [protos.Run.FromString(data) for data in saved]
+    stack()[:] = [present.get(run.info.run_id) or active(entities.Run.from_proto(run)) for run in runs]
+
+
+def experiment() -> str | None:
+    """The id of the experiment that was set here."""
+    chosen: str | None = getattr(sys.modules[FLUENT], _EXPERIMENT)
+    return chosen

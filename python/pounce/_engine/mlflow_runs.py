@@ -1,0 +1,97 @@
+"""MLflow in the notebook's process: the runs that a call logs into, and where they come from.
+
+Nothing here imports MLflow, and nothing is done before the person has imported it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .._common import here
+from .._common.after_import import AfterImport
+from .._common.mlflow_work import CallRuns, MlflowState, Origin
+from .._common.settings import mlflow_options
+from .._common.settings.setting import unpacked
+from .._common.settings.table import RUNS, SETTINGS
+from . import mlflow_stores
+from .task import Task
+
+_PAGE = "__vsc_ipynb_file__"  # VS Code names the notebook in this variable of it
+_cell_left: MlflowState | None = None  # before the notebook has imported MLflow
+
+
+def of_cell(job_class: str, launcher: Callable[[], str]) -> Origin:
+    """Where a cell comes from. Its runs follow as a setting."""
+    if mlflow_options.FLUENT in sys.modules and mlflow_options.stack():
+        mlflow_stores.look(launcher(), 1)
+    return origin(job_class)
+
+
+def of_call(task: Task, launcher: str) -> CallRuns | None:
+    """What a call that this thread submits logs into. A thread without a run has those of the main thread, as it has
+    that one's settings. None: MLflow is not imported here."""
+    if mlflow_options.FLUENT not in sys.modules:
+        return None
+    runs = mlflow_options.stack() or mlflow_options.stack_of(threading.main_thread().ident or 0)
+    resources = task.asks.resources if task.asks is not None else None
+    if runs:
+        task.mlflow_run = runs[-1].info.run_id
+        workers = max(resources.workers, resources.leases_most) if resources is not None else 1
+        mlflow_stores.look(launcher, workers)
+    return CallRuns(mlflow_options.as_bytes(runs), origin(resources.class_ if resources is not None else ""))
+
+
+def origin(job_class: str) -> Origin:
+    """Of what is submitted now."""
+    library = sys.modules.get("IPython")
+    shell = library.get_ipython() if library is not None else None
+    if shell is None:
+        script = str(getattr(sys.modules["__main__"], "__file__", None) or "")
+        path = here.absolute(script) if script else ""
+        return Origin(path, 0, _commit(path) if path and mlflow_options.FLUENT in sys.modules else "", job_class)
+    name = os.environ.get("JPY_SESSION_NAME", "") or shell.user_ns.get(_PAGE, "")
+    return Origin(here.absolute(name) if name else "", shell.displayhook.prompt_count, "", job_class)
+
+
+@functools.cache
+def _commit(path: str) -> str:
+    """As MLflow finds it for a run that begins here."""
+    try:
+        return importlib.import_module("mlflow.utils.git_utils").get_git_commit(path) or ""
+    except Exception:  # there is no git, or no repository
+        return ""
+
+
+# ---- what a cell left on its worker ----
+
+def cell_left(state: MlflowState | None) -> None:
+    """The notebook goes on with the runs, the stores and the autologging that the cell left: at once, or as soon as it
+    imports MLflow. In the main thread."""
+    global _cell_left
+    if state is None or threading.current_thread() is not threading.main_thread():
+        return
+    if mlflow_options.FLUENT in sys.modules:
+        _go_on(state)
+    else:
+        if _cell_left is None:
+            AfterImport("mlflow", _imported)
+        _cell_left = state
+
+
+def _imported() -> None:
+    if _cell_left is not None:
+        _go_on(_cell_left)
+
+
+def _go_on(state: MlflowState) -> None:
+    mlflow = sys.modules["mlflow"]
+    options: dict[str, Any] = {name: pickle.loads(data) for name, data in unpacked(state.options).items()}
+    SETTINGS["mlflow"].write(mlflow, options)
+    SETTINGS[RUNS].write(mlflow, state.runs)

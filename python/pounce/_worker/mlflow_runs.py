@@ -1,0 +1,222 @@
+"""MLflow on a worker: cells and calls log into the notebook's runs, and nothing here ends a run of the notebook's.
+
+The runs of a call are there while it runs; those of cells stay, as in a kernel, until the process ends. Thread: the
+main one. Nothing is imported before user code has imported MLflow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._common.mlflow_work import BEGUN, CallRuns, MlflowState, Origin
+from .._common.settings import mlflow_options
+from .._common.settings.setting import differing, packed
+
+_REGISTRY, _CONTEXT = "_tracking_store_registry", "_run_context_provider_registry"  # MLflow's, without a public name
+_SERVICE = "mlflow.tracking._tracking_service.utils"
+_LOGS, _WRITES_FILES = "MLflowAsyncLoggingLoop", "MLflowAsyncArtifactsLoggingLoop"  # its threads
+
+_here: dict[str, str] = {}  # tags of this worker
+_show: Callable[[str, dict[str, Any]], None] | None = None  # sends the kernel a message
+_origin = Origin()  # of the running cell or call
+_coming: list[bytes] = []  # the runs that were active where the running call was submitted
+_theirs: set[str] = set()  # their ids
+_of_cells: list[Any] = []  # the stack of the cells, while a call runs
+_tagged: set[str] = set()  # runs that have the tags of this worker
+_logged: set[str] = set()  # runs of the notebook's that the running cell has logged into
+_silent_folder = ""  # this is a rank that does not log; what it writes as files goes there
+
+
+def is_here() -> bool:
+    return mlflow_options.FLUENT in sys.modules
+
+
+def imported(here: dict[str, str], show: Callable[[str, dict[str, Any]], None]) -> None:
+    """MLflow has just been imported here."""
+    global _here, _show
+    _here, _show = here, show
+    if not is_here():  # a part of MLflow that only traces
+        return
+    registry = getattr(sys.modules[_SERVICE], _REGISTRY)
+    store = registry.get_store
+
+    def get_store(*args: Any, **kwargs: Any) -> Any:
+        """Called before anything is read or logged."""
+        own = store(*args, **kwargs)
+        if _silent_folder:
+            from .silent_store import SilentStore
+
+            return SilentStore(own, _silent_folder)
+        _tag(own)
+        return own
+
+    registry.get_store = get_store
+    getattr(importlib.import_module("mlflow.tracking.context.registry"), _CONTEXT).register(_Context)
+    if _coming and threading.current_thread() is threading.main_thread():
+        _adopt()
+
+
+# ---- calls ----
+
+def begin_call(work: CallRuns | None) -> None:
+    """The call logs into these runs; None: its kernel has not imported MLflow."""
+    global _coming, _of_cells, _origin
+    _origin = work.origin if work is not None else Origin()
+    _coming = work.runs if work is not None else []
+    if is_here():
+        _of_cells = list(mlflow_options.stack())
+        _adopt()
+
+
+def _adopt() -> None:
+    try:
+        mlflow_options.set_runs(sys.modules["mlflow"], _coming)
+        _theirs.update(run.info.run_id for run in mlflow_options.stack())
+    except Exception as error:  # of another MLflow
+        mlflow_options.stack().clear()
+        print(f"pounce: the notebook's MLflow run is not active here: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+def end_call(failed: bool) -> None:
+    """Ends the runs that the call began and left open, as at the end of a process. The notebook's go on."""
+    global _coming, _of_cells
+    cells, _coming, _of_cells = _of_cells, [], []
+    if not is_here():
+        return
+    try:
+        while (stack := mlflow_options.stack()) and stack[-1].info.run_id not in _theirs:
+            sys.modules[mlflow_options.FLUENT].end_run("FAILED" if failed else "FINISHED")
+        _flush()
+    except Exception as error:
+        print(f"pounce: MLflow could not end this call's run: {type(error).__name__}: {error}", file=sys.stderr)
+    finally:
+        mlflow_options.stack()[:] = cells
+        _theirs.clear()
+
+
+# ---- cells ----
+
+def begin_cell(origin: Origin | None) -> None:
+    global _origin
+    _origin = origin or Origin()
+    _logged.clear()
+
+
+def end_cell() -> MlflowState | None:
+    """What the cell left; None: MLflow is not imported here."""
+    if not is_here():
+        return None
+    try:
+        _flush()
+        _show_links()
+    except Exception as error:
+        print(f"pounce: MLflow has not sent everything: {type(error).__name__}: {error}", file=sys.stderr)
+    options = differing(mlflow_options.read(sys.modules["mlflow"]), mlflow_options.USUAL)
+    return MlflowState(packed(options, {}), mlflow_options.as_bytes(mlflow_options.stack()))
+
+
+def let_go() -> None:
+    """Takes the runs off without ending them: another notebook comes, or this process ends, when MLflow would end
+    them."""
+    if is_here():
+        mlflow_options.stack().clear()
+
+
+def _flush() -> None:
+    """Waits for what is logged asynchronously."""
+    threads = {thread.name for thread in threading.enumerate()}
+    if _LOGS in threads:  # a flush would start the thread anew, and stopping that takes a second of each later call
+        getattr(sys.modules[_SERVICE], _REGISTRY).get_store().shut_down_async_logging()
+    if _WRITES_FILES in threads and mlflow_options.stack():
+        sys.modules[mlflow_options.FLUENT].flush_artifact_async_logging()
+
+
+def _show_links() -> None:
+    """Where the runs that the cell has logged into can be seen."""
+    uri = sys.modules["mlflow"].get_tracking_uri()
+    scheme, _, address = uri.partition("://")
+    if scheme not in ("http", "https"):
+        return
+    for run in mlflow_options.stack():
+        if run.info.run_id in _logged:
+            place = f"{scheme}://{address.rpartition('@')[2].rstrip('/')}/#/experiments/{run.info.experiment_id}"
+            print(f"pounce: logged into {run.info.run_name}: {place}/runs/{run.info.run_id}", flush=True)
+
+
+# ---- what a run says about where it ran ----
+
+class _Context:
+    """A run that begins here is tagged by MLflow itself."""
+
+    def in_context(self) -> bool:
+        return True
+
+    def tags(self) -> dict[str, str]:
+        return _tags()
+
+
+def _tag(store: Any) -> None:
+    """Tags the innermost of the notebook's runs once, when something is about to be logged. Without the tags the run
+    is as good: a store that cannot take them will say so itself."""
+    runs = mlflow_options.stack()
+    if not runs:
+        return
+    run = runs[-1].info.run_id
+    _logged.add(run)
+    if run in _tagged:
+        return
+    _tagged.add(run)
+    if _show is not None:
+        _show(BEGUN, {"run": run})
+    tag = sys.modules["mlflow.entities"].RunTag
+    with contextlib.suppress(Exception):
+        store.log_batch(run, metrics=[], params=[], tags=[tag(name, value) for name, value in _tags().items()])
+
+
+def _tags() -> dict[str, str]:
+    source = f"{_origin.source}, cell {_origin.cell}" if _origin.source and _origin.cell else _origin.source
+    found = {
+        **_here,
+        "slurm_job_id": os.environ.get("SLURM_JOB_ID", ""),
+        "pounce.class": _origin.job_class,
+        "mlflow.source.name": source,
+        "mlflow.source.type": ("NOTEBOOK" if _origin.cell else "LOCAL") if source else "",
+        "mlflow.source.git.commit": _origin.commit,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+# ---- ranks ----
+
+@contextlib.contextmanager
+def only_from_rank_0(rank: int) -> Iterator[None]:
+    """The other ranks run the same code; what they log goes nowhere."""
+    global _silent_folder
+    if rank == 0:
+        yield
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="pounce-rank-") as folder:
+        _silent_folder = folder
+        _forget_places()
+        try:
+            yield
+        finally:
+            if is_here():
+                stack = mlflow_options.stack()  # no store knows the runs that it has begun
+                stack[:] = [run for run in stack if run.info.run_id in _theirs]
+            _silent_folder = ""
+            _forget_places()
+
+
+def _forget_places() -> None:
+    """Where MLflow writes the files of each run that it has seen here."""
+    if is_here():
+        getattr(sys.modules[_SERVICE], "_artifact_repos_cache", {}).clear()
