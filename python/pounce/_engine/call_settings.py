@@ -14,7 +14,7 @@ from .changed_settings import ours
 if TYPE_CHECKING:
     from .._common.cell_protocol import SettingsChange
 
-# A look at all settings takes some hundred microseconds, so in a fast series of calls most are looked at in part: so many
+# A look at all settings takes some hundred microseconds, so most calls of a fast series are looked at in part: so many
 # whole looks at once, and so many a second. Calls that a person writes are all looked at.
 _AT_ONCE = 20
 _A_SECOND = 30

@@ -51,7 +51,7 @@ SETTINGS: dict[str, Setting] = {
     "jax": Setting("jax", numerics.jax_options, numerics.set_jax, lambda _: numerics.JAX, is_quick=True),
     "IPython": Setting("IPython", shell.read, shell.write, lambda _: shell.usual(), left_out=shell.left_out),
     "mlflow": Setting("mlflow", mlflow_options.read, mlflow_options.write, lambda _: mlflow_options.USUAL,
-                      at_once=mlflow_options.switch_on),
+                      at_once=mlflow_options.switch_on, is_quick=True),
     RUNS: Setting("mlflow", mlflow_options.runs, mlflow_options.set_runs, fresh=lambda runs: not runs),
     "interpreter": Setting("sys", lambda _: None, lambda sys, _: None, left_out=python.flags_left_out),
 }
