@@ -1,5 +1,5 @@
 // Converts a value with a table of fields (pounce/fields.h) to Python and back: to a NamedTuple with the table's
-// names. A new field of a table appears in Python under its name; records.cc names the kinds. Four things differ:
+// names. A new field of a table appears in Python under its name; module.cc names the kinds. Four things differ:
 //   - `class` and `from`, keywords of Python, are `class_` and `from_`;
 //   - times are in seconds without a unit in the name: `run_ns` is the float `run`, `end_time_s` the int `end_time`.
 //     Minutes stay minutes, as in Slurm: `time_min`;

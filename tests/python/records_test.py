@@ -19,7 +19,7 @@ METHODS = [(name, member) for name, kind in vars(_core).items() if isinstance(ki
 
 
 def test_the_build_has_written_the_stub_beside_the_sources():
-    assert (ROOT / "python/pounce/_core.pyi").read_text() == STUB
+    assert (ROOT / "python" / "pounce" / "_core.pyi").read_text() == STUB
 
 
 @pytest.mark.parametrize("record", RECORDS)

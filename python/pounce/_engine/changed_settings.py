@@ -106,7 +106,7 @@ class ChangedSettings:
             self._encoded = dict(encoded)
             yield self._environment()
         for row, setting in _FOLLOWED:
-            if only_quick and not setting.is_quick or setting.module is None:
+            if (only_quick and not setting.is_quick) or setting.module is None:
                 continue
             try:
                 value = setting.read(setting.module)
