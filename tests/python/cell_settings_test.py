@@ -131,7 +131,7 @@ def test_a_magic_that_needs_a_module_that_only_the_notebook_has_says_how_to_inst
 def test_a_cell_of_one_line_may_call_without_parentheses_and_name_magics_without_their_sign(notebook_with_startup_files):
     """IPython reads such lines in cells of one line alone. It was shown three times what it had made of one."""
     notebook = notebook_with_startup_files
-    notebook.run("%autocall 1\n%automagic 0")
+    notebook.run("greeting = 'hello'\n%autocall 1\n%automagic 0")
 
     shown = notebook.run(THERE + "greet 'you'")
     assert (shown.value, shown.stdout) == ("'hello you'", "------> greet('you')\n")

@@ -80,7 +80,7 @@ FAULTS = {
 
 
 def test_a_worker_with_another_minor_version_of_python_is_refused_by_name(make_user):
-    pretend = "import platform; platform.python_version_tuple = lambda: ('3', '99', '0')"
+    pretend = "from pounce import _core; core = _core.Client; _core.Client = lambda **facts: core(**{**facts, 'python': '3.99'})"
 
     error = make_user(idle_release_s=2).python(submit_script("pow, 2, 3", pretend)).ended(120).reported("error")
 
