@@ -10,7 +10,13 @@ from cell_settings_test import ROWS
 from settings_walk import IMPORTS, SETTINGS
 from state_process_test import installed, with_reasons
 
-OF_CALLS = {row: texts for row, texts in ROWS.items() if "get_ipython" not in "".join(texts)}  # a call has no cells
+
+def of_calls(rows: dict) -> dict:
+    """A call has no cells."""
+    return {row: texts for row, texts in rows.items() if "get_ipython" not in str(texts)}
+
+
+OF_CALLS, WALKED = of_calls(ROWS), of_calls(SETTINGS)
 STANDARD = "import contextlib, decimal, json, locale, logging, os, socket, sys, time, warnings"
 PROGRAM = """
 import concurrent.futures, json, multiprocessing
@@ -61,8 +67,8 @@ def test_a_setting_is_in_a_call_what_it_is_in_a_process_pool(row, looks):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_settings_in_any_order_are_in_a_call_what_they_are_in_a_process_pool(seed, home):
     chance = random.Random(seed)
-    changes = [SETTINGS[name][1].format(chance.choice(SETTINGS[name][0])) for name in chance.choices(sorted(SETTINGS), k=40)]
-    run = home.run(program(IMPORTS, changes, {name: show for name, (_, _, show) in SETTINGS.items()}) + """
+    changes = [WALKED[name][1].format(chance.choice(WALKED[name][0])) for name in chance.choices(sorted(WALKED), k=40)]
+    run = home.run(program(IMPORTS, changes, {name: show for name, (_, _, show) in WALKED.items()}) + """
 for change in changes:
     exec(change)
     call = client.submit(shown, imports, looks)
