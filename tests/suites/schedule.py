@@ -14,7 +14,7 @@ from .suites import Options, Suite
 
 FIRST = ("install", "build")  # everything else needs what they make
 # Side by side, each of about the same time: what waits for Slurm leaves the processors to the others.
-LANES = (("slurm", "chaos", "asan"), ("rules", "unit", "fuzz", "system", "python"), ("installed", "notebook", "releases"))
+LANES = (("slurm", "chaos", "asan"), ("rules", "unit", "fuzz", "python"), ("installed", "notebook", "releases", "system"))
 
 
 @dataclass
