@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import sys
@@ -24,6 +25,7 @@ _Options = dict[str, Any]
 _CONTAINERS = (list, dict, set, tuple)  # may be changed in place, a tuple's parts too
 _ENCODED = "_data"  # the dict inside os.environ, which is compared sooner than all its decoded texts
 _FOLLOWED = [(row, setting) for row, setting in SETTINGS.items() if row not in GENERATORS]
+_QUICK = [(setting.mark or setting.read, setting) for _, setting in _FOLLOWED if setting.is_quick]
 
 
 class ChangedSettings:
@@ -45,6 +47,8 @@ class ChangedSettings:
         self._secrets: set[tuple[str, str]] = set()  # row and option: they are not saved, so workers get them again
         self._problems: dict[str, str] = {}  # of what cannot follow, by its name
         self._encoded: dict[bytes, bytes] | None = None  # the environment at the last look
+        self._modules = 0  # how many were imported then
+        self._marks: list[tuple[Callable[[Any], Any], Any, Any]] = []  # of the quick rows then
         self._path: tuple[list[str], list[list[str]]] = [], []  # sys.path, and what the person added to it
 
     def since(self, number: int) -> SettingsChange:
@@ -79,9 +83,26 @@ class ChangedSettings:
     def look(self, only_quick: bool = False) -> None:
         """Only in the main thread: others have a context of their own, and with it other options of numpy and another
         decimal context. `only_quick`: at what is read in some microseconds, the rest is left for another look."""
-        if threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread() and not (only_quick and self._is_as_seen()):
             with self._turn:
                 self._look(only_quick)
+                self._remember()
+
+    def _is_as_seen(self) -> bool:
+        """Whether no quick row has changed since the last look."""
+        if len(sys.modules) != self._modules or getattr(os.environ, _ENCODED) != self._encoded:
+            return False
+        try:
+            return sys.path == self._path[0] and all(mark(module) == known for mark, module, known in self._marks)
+        except Exception:  # of one library's options: a look tells of it
+            return False
+
+    def _remember(self) -> None:
+        self._modules, self._marks = len(sys.modules), []
+        for mark, setting in _QUICK:
+            if setting.module is not None:
+                with contextlib.suppress(Exception):
+                    self._marks.append((mark, setting.module, mark(setting.module)))
 
     def _look(self, only_quick: bool) -> None:
         following = self.number + 1

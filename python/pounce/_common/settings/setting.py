@@ -25,6 +25,7 @@ class Setting(NamedTuple):
     fresh: Callable[[Any], bool] = lambda value: False
     left_out: Callable[[Any], Iterable[tuple[str, str]]] = lambda library: ()  # what cannot travel, and what to do
     is_quick: bool = False  # to read: a microsecond or two
+    mark: Callable[[Any], Any] | None = None  # of a quick row: it changes with the row, and is read sooner
     at_once: Callable[[Mapping[str, bytes]], bool] = lambda options: False  # they act on code that names no library
 
     @property
