@@ -34,7 +34,7 @@ LAYERS: dict[str, list[str]] = {
     "_batch.job": [],  # it is copied to where there is no pounce
     "batch_runs": ["_batch", "future", "lease", "errors"],
     "cell": ["_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_tables.text_table", "_engine", "_worker.cell.parting", "_worker.cell.rank_cell", "_worker.cell.transfer_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
-    "mlflow_projects": ["compat.directives", "_batch", "_engine", "_common.here", "errors"],
+    "mlflow_projects": ["compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors"],
     "run_command": ["client", "calls", "future", "_engine", "_worker.command", "errors"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.steps", "_common.rank", "_common.report"],
     "": ["batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`

@@ -188,7 +188,7 @@ def test_what_changes_results_is_looked_at_in_the_fastest_series_too(home):
     run = home.run(SET + """
     import math
     from pounce._engine import call_settings
-    call_settings._looks._not_before = math.inf  # no whole looks
+    call_settings._looks._left = -math.inf  # no whole looks
 
     def here():
         return os.environ.get("STEP"), np.get_printoptions()["precision"], decimal.getcontext().prec

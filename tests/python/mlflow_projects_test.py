@@ -16,6 +16,7 @@ from pounce import errors
 from pounce._batch.job import run_project
 from pounce._batch.job_lines import job_lines
 from pounce._batch.placement import Placement
+from pounce._common import mlflow_uri
 from pounce.mlflow_projects import command, environments, script_link, variables
 from pounce.mlflow_projects.config import KEYS, parsed
 from pounce.mlflow_projects.environments import PythonEnv
@@ -127,14 +128,16 @@ def test_credentials_and_what_looks_like_a_secret_travel_by_themselves():
 
 @pytest.mark.parametrize("uri, absolute", [
     ("sqlite:///mlflow.db", "sqlite:////here/mlflow.db"), ("sqlite:////there/mlflow.db", "sqlite:////there/mlflow.db"), ("./mlruns", "/here/mlruns"),
-    ("/there/mlruns", "/there/mlruns"), ("https://host/mlflow", "https://host/mlflow"), ("file:///there", "file:///there")])
+    ("/there/mlruns", "/there/mlruns"), ("https://host/mlflow", "https://host/mlflow"), ("file:///there", "file:///there"),
+    ("databricks", "databricks")])
 def test_a_store_in_a_relative_folder_is_the_caller_s(uri, absolute):
-    assert variables.absolute_uri(uri, "/here") == absolute
+    assert mlflow_uri.absolute(uri, "/here") == absolute
 
 
-@pytest.mark.parametrize("uri, own", [("http://localhost:5000", True), ("https://me:pw@127.0.0.1", True), ("http://localhost.example.org", False)])
+@pytest.mark.parametrize("uri, own", [("http://localhost:5000", True), ("https://me:pw@127.0.0.1", True), ("http://localhost.example.org", False),
+                                      ("http://0.0.0.0:5000", True), ("http://127.example.org", False)])
 def test_a_server_on_this_machine_alone_is_known(uri, own):
-    assert variables.is_this_machines_own(uri) is own
+    assert mlflow_uri.is_this_machines_own(uri) is own
 
 
 def test_a_step_that_starts_itself_with_the_same_parameters_is_refused():

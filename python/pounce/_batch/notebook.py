@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
-import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .._engine.resource_words import did_you_mean
 from ..errors import BadRequest
 
 _REST = r"(?:.*\\\n)*.*"  # a line magic goes on behind a backslash at the line's end
@@ -160,9 +160,8 @@ def _set(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> None:
     known = assigned(source_of(cells[place]))
     for name in parameters:
         if known and name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.5)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            raise BadRequest(f"the cell of parameters sets {', '.join(sorted(known))}, and no {name}{meant}")
+            raise BadRequest(f"the cell of parameters sets {', '.join(sorted(known))}, and no {name}"
+                             f"{did_you_mean(name, known)}")
     cells.insert(place + 1, code_cell(as_source(parameters), "injected-parameters"))
 
 

@@ -28,22 +28,19 @@ class Looks:
         self._look = look
         self._turn = threading.Lock()
         self._left, self._counted_at = float(_AT_ONCE), time.monotonic()
-        self._not_before = 0.0
 
     def look(self) -> None:
         """Looks at all if it is time for it."""
-        now = time.monotonic()
-        self._look(now < self._not_before or not self._is_time(now))
+        self._look(not self._is_time())
 
-    def _is_time(self, now: float) -> bool:
+    def _is_time(self) -> bool:
         with self._turn:
+            now = time.monotonic()
             self._left = min(_AT_ONCE, self._left + _A_SECOND * (now - self._counted_at))
             self._counted_at = now
-            if self._left < 1:
-                self._not_before = now + (1 - self._left) / _A_SECOND
-                return False
-            self._left -= 1
-            return True
+            is_time = self._left >= 1
+            self._left -= is_time
+            return is_time
 
 
 _looks = Looks(ours.look)

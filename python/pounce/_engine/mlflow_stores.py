@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
-from .._common import here
+from .._common import mlflow_uri
+from .._common.machine import mount_of
 from .status_line import output
 
 _OF_A_NETWORK = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "orangefs", "pvfs2", "glusterfs",
                  "fuse", "afs", "panfs", "wekafs", "9p")
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 _looked: set[tuple[str, bool]] = set()  # at these stores, for several workers or for one
 _told: set[str] = set()
 
@@ -32,11 +32,11 @@ def problems(uri: str, launcher: str, workers: int, file_system: object = None) 
     """In words, each with what to do. `file_system` gives the kind of the one that a folder lies on."""
     address = urlsplit(uri)
     if address.scheme in ("http", "https"):
-        if launcher == "slurm" and address.hostname in _THIS_MACHINE:
+        if launcher == "slurm" and mlflow_uri.is_this_machines_own(uri):
             return [f"MLflow's server {address.hostname}:{address.port} is of this machine, and workers on other nodes "
                     "do not reach it: give mlflow.set_tracking_uri() its host's name"]
         return []
-    path = _path(uri)
+    path = mlflow_uri.path_of(uri)
     if not path:
         return []
     found = []
@@ -50,23 +50,8 @@ def problems(uri: str, launcher: str, workers: int, file_system: object = None) 
     return found
 
 
-def _path(uri: str) -> str:
-    """Of a store in files; empty: it is none."""
-    if uri.startswith("sqlite:///"):
-        return here.absolute(unquote(uri[len("sqlite:///"):]))
-    if uri.startswith("file:"):
-        return here.absolute(unquote(urlsplit(uri).path))
-    return "" if ":" in uri or uri in ("databricks", "uc", "databricks-uc") else here.absolute(uri)
-
-
 def _file_system(path: str) -> str:
     """The kind of the file system that the path lies on, or will."""
-    best, kind = "", ""
-    real = os.path.realpath(path)
-    with open("/proc/self/mounts") as mounts:
-        for line in mounts:
-            _, place, found, *_ = line.split(" ")
-            folder = place.replace("\\040", " ").rstrip("/") + "/"
-            if (real + "/").startswith(folder) and len(folder) >= len(best):
-                best, kind = folder, found
-    return kind
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return mount_of(os.stat(path).st_dev).filesystem

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import BadRequest
@@ -48,3 +49,9 @@ def checked(resources: Mapping[str, Any]) -> Options:
             text = re.sub(rf"\b{word}=(?!True\b)(?=\w)", f"{option} ", text)
             text = re.sub(rf"\b{word}=(?:True\b)?", option, text)
         raise BadRequest(text, remedy) from None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """What a refusal of an unknown word adds: the nearest known one. Empty: none is near."""
+    near = difflib.get_close_matches(word, list(known), 1, 0.5)
+    return f"; did you mean {near[0]}?" if near else ""

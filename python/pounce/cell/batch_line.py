@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -119,9 +118,8 @@ def _said(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     said, rest = read(PARSER, OPTIONS, words)
     if rest:
         word = rest[0].partition("=")[0]
-        near = difflib.get_close_matches(word, OPTIONS, 1, 0.5)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise BadRequest(f"%pounce batch has no option {word}{meant}", f"The options are {', '.join(OPTIONS)}.")
+        raise BadRequest(f"%pounce batch has no option {word}{resource_words.did_you_mean(word, OPTIONS)}",
+                         f"The options are {', '.join(OPTIONS)}.")
     return said, said.pop("NOTEBOOK")
 
 

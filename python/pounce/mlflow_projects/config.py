@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from typing import Any
 from .._batch.job_lines import quoted
 from .._batch.placement import COMMAND
 from .._engine.options import Options
+from .._engine.resource_words import did_you_mean
 from ..compat.directives import options_of_names
 from ..errors import BadRequest, PounceError
 
@@ -43,7 +43,7 @@ def parsed(keys: Mapping[str, Any]) -> ProjectConfig:
     for key, value in keys.items():
         name = key.replace("_", "-")
         if name not in KEYS:
-            raise BadRequest(f'there is no key "{key}" in a backend configuration{_near(name)}',
+            raise BadRequest(f'there is no key "{key}" in a backend configuration{did_you_mean(name, KEYS)}',
                              f"The keys are {', '.join(KEYS)}.")
         if value is None or value == "" or value == []:
             continue
@@ -57,11 +57,6 @@ def parsed(keys: Mapping[str, Any]) -> ProjectConfig:
     if config.nodes > 1 and "ntasks" not in values:  # otherwise one, for which Slurm takes one node
         config = _ntasks(config, "ntasks", config.nodes)
     return config
-
-
-def _near(name: str) -> str:
-    near = difflib.get_close_matches(name, KEYS, 1, 0.5)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 Parse = Callable[[ProjectConfig, str, Any], ProjectConfig]

@@ -20,7 +20,7 @@ from .._batch import making
 from .._batch.placement import COMMAND, Placement, placed
 from .._batch.run import BatchRun
 from .._batch.run_folder import RunFolder, home
-from .._common import here
+from .._common import mlflow_uri
 from .._engine.submission import prefix_of
 from ..errors import BadRequest, OutcomeUnknown, PounceError
 from . import command, environments, open_runs, script_link, variables
@@ -48,7 +48,7 @@ class PounceBackend(AbstractBackend):
         """
         keys = {key: value for key, value in backend_config.items() if key not in _OF_MLFLOW}
         manager = backend_config.get(projects.PROJECT_ENV_MANAGER)
-        store = variables.absolute_uri(tracking_uri, here.folder())
+        store = mlflow_uri.absolute(tracking_uri)
         try:
             config = parsed(keys)
             with fetched(project_uri, version) as source:
@@ -103,7 +103,7 @@ class Launch:
                 MlflowClient().set_terminated(run_id, "FAILED")
             raise
         _say(f"job {batch.job} is MLflow's run {run_id}; its output is in {folder.log}")
-        if variables.is_this_machines_own(tracking_uri):
+        if mlflow_uri.is_this_machines_own(tracking_uri):
             _say(f"{tracking_uri} is an address of this machine alone; a job on another one does not reach it")
         self._tag(run_id, batch, manager)
         return PounceSubmittedRun(run_id, batch)

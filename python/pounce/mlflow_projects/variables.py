@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -13,8 +12,8 @@ from .._batch.variables import recorded
 from ..errors import BadRequest
 
 STEPS = "POUNCE_PROJECT_STEPS"  # digests of the projects that have started this one, in each other
-# With those that look like secrets: of stores of artefacts and tracking servers.
-_CREDENTIALS = re.compile(r"MLFLOW_TRACKING_USERNAME|(AWS|AZURE|GOOGLE|DATABRICKS)_\w+")
+# With those that look like secrets: of stores of artefacts, and Databricks' tracking server.
+_CREDENTIALS = re.compile(r"(AWS|AZURE|GOOGLE|DATABRICKS)_\w+")
 
 
 def secrets(environment: Mapping[str, str], exports: tuple[str, ...]) -> dict[str, str]:
@@ -36,18 +35,6 @@ def of_run(run: str, experiment: str, tracking_uri: str) -> dict[str, str]:
 def with_password(variables: Mapping[str, str]) -> dict[str, str]:
     """Those of them that hold one: ``https://user:password@host``."""
     return {name: variables[name] for name in recorded(variables)[1]}
-
-
-def absolute_uri(uri: str, folder: str) -> str:
-    """The job runs in another folder."""
-    scheme, slashes, path = uri.partition(":///")
-    if slashes and scheme.startswith("sqlite") and not path.startswith("/"):
-        return f"{scheme}:///{os.path.normpath(os.path.join(folder, path))}"
-    return uri if ":" in uri else os.path.normpath(os.path.join(folder, uri))
-
-
-def is_this_machines_own(uri: str) -> bool:
-    return re.match(r"https?://([^/@]*@)?(localhost|127\.[\d.]+|\[::1\])([:/]|$)", uri) is not None
 
 
 def steps(environment: Mapping[str, str], project: str, entry_point: str, parameters: Mapping[str, Any]) -> str:

@@ -6,11 +6,12 @@ The runs are written as MLflow sends them to its server, so that another version
 from __future__ import annotations
 
 import importlib
-import os
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from .. import mlflow_uri
 
 FLUENT = "mlflow.tracking.fluent"
 _TRACKING, _REGISTRY = "mlflow.tracking._tracking_service.utils", "mlflow.tracking._model_registry.utils"
@@ -29,8 +30,8 @@ def read(mlflow: Any) -> dict[str, Any]:
     integrations = sys.modules["mlflow.utils.autologging_utils"].AUTOLOGGING_INTEGRATIONS
     autologging = {_AUTOLOG + name: dict(options) for name, options in list(integrations.items())
                    if options and not options.get(_BY_ALL)}
-    return {"tracking": _absolute(getattr(sys.modules[_TRACKING], _TRACKING_URI)),
-            "registry": _absolute(getattr(sys.modules[_REGISTRY], _REGISTRY_URI)),
+    return {"tracking": _place(getattr(sys.modules[_TRACKING], _TRACKING_URI)),
+            "registry": _place(getattr(sys.modules[_REGISTRY], _REGISTRY_URI)),
             "experiment": experiment(), **autologging}
 
 
@@ -56,15 +57,8 @@ def switch_on(options: Mapping[str, bytes]) -> bool:
     return any(name.startswith(_AUTOLOG) and not pickle.loads(value).get("disable") for name, value in options.items())
 
 
-def _absolute(uri: str | None) -> str | None:
-    """Another process may have another folder."""
-    if not uri:
-        return uri
-    if uri.startswith("sqlite:///"):
-        return f"sqlite:///{os.path.abspath(uri[len('sqlite:///'):])}"
-    if uri.startswith("file:") and not uri.startswith("file:/"):
-        return f"file://{os.path.abspath(uri[len('file:'):])}"
-    return uri if ":" in uri or uri in ("databricks", "uc", "databricks-uc") else os.path.abspath(uri)
+def _place(uri: str | None) -> str | None:
+    return mlflow_uri.absolute(uri) if uri else uri
 
 
 # ---- the active runs ----
