@@ -74,7 +74,8 @@ def submitted(alice, project: Path, *words: str, **environment: str) -> tuple[st
     """The job and the run that `mlflow run --backend pounce` prints."""
     environment = {"MLFLOW_TRACKING_URI": alice.store.uri, **environment}
     command = " ".join(["mlflow", "run", "--backend", "pounce", *words, "."])
-    run = alice.start(["sh", "-c", f"cd {project} && {command}"], **environment).ended()
+    # It imports MLflow and may make an environment: half a minute of a processor, which six tests share here.
+    run = alice.start(["sh", "-c", f"cd {project} && {command}"], **environment).ended(200)
     return re.search(r"job (\d+) is MLflow's run (\w+)", run.output).groups()
 
 
