@@ -82,7 +82,6 @@ int policy_explain(const PolicyOptions& options, bool json);
 int policy_simulate(const SimulateOptions& options, bool json);
 int policy_rollback(const PolicyOptions& options, bool json);
 int doctor(const std::string& python, bool json);
-int run(const std::vector<std::string>& words);  // its options and the command; returns only if it cannot start
 
 }  // namespace pounce::ctl
 

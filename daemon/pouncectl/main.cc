@@ -3,10 +3,10 @@
 #include <functional>
 #include <iostream>
 #include <string>
-#include <string_view>
 
 #include "model/cluster.h"
 #include "pouncectl/commands.h"
+#include "pouncectl/python.h"
 
 namespace {
 
@@ -309,7 +309,7 @@ void describe(Words& words) {
       .add("report", "what leases used of what they asked for, with a suggestion", kReportExamples + codes,
            [&] { return use_report(words.reported, words.json); })
       ->add_option("LEASE", words.reported, "the beginning of a lease's id; none: all that are known");
-  words.app.add_subcommand("run", "a program in a lease: its output, its exit code, and the signals that come here");
+  for (const PythonCommand& command : python_commands()) words.app.add_subcommand(command.name, command.meaning);
   words
       .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
            [&] { return doctor(words.python, words.json); })
@@ -325,8 +325,8 @@ void describe(Words& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // pounce.run_command parses the arguments of `run`.
-  if (argc > 1 && std::string_view(argv[1]) == "run") return run({argv + 2, argv + argc});
+  for (const PythonCommand& command : python_commands())
+    if (argc > 1 && argv[1] == command.name) return become_python(command, {argv + 2, argv + argc});
   Words words;
   try {
     describe(words);

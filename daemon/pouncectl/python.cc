@@ -1,4 +1,4 @@
-// The user's Python: what it says of the pounce in it, and `pouncectl run`, which becomes it.
+// The user's Python: what it says of the pounce in it, and the commands that are Python's.
 
 #include "pouncectl/python.h"
 
@@ -59,8 +59,7 @@ nlohmann::json python_report(const std::string& python) {
   return nlohmann::json::parse(output_of({python, "-c", kPythonScript}), nullptr, false);
 }
 
-// pouncectl run: a program in a lease. The client is Python's (pounce.run_command), so this process becomes it: signals
-// and the exit code need no path of their own.
+// Commands that are Python's: this process becomes that Python, so signals and the exit code need no path of their own.
 
 namespace {
 
@@ -74,16 +73,22 @@ std::string python_here() {
   return "python3";
 }
 
-// Leaves the current folder out of sys.path: a queue.py there must not be imported.
-constexpr char kProgram[] =
-    "import sys; del sys.path[0]; from pounce.run_command import main; sys.exit(main(sys.argv[1:]))";
-
 }  // namespace
 
-int run(const std::vector<std::string>& words) {
-  std::vector<std::string> command = {python_here(), "-c", kProgram};
-  command.insert(command.end(), words.begin(), words.end());
-  return report(become(command), false);
+const std::vector<PythonCommand>& python_commands() {
+  static const std::vector<PythonCommand> commands = {
+      {"run", "run_command", "a program in a lease: its output, its exit code, and the signals that come here"},
+  };
+  return commands;
+}
+
+int become_python(const PythonCommand& command, const std::vector<std::string>& words) {
+  // The current folder is left out of sys.path: a queue.py there must not be imported.
+  const std::string program =
+      "import sys; del sys.path[0]; from pounce." + command.module + " import main; sys.exit(main(sys.argv[1:]))";
+  std::vector<std::string> whole = {python_here(), "-c", program};
+  whole.insert(whole.end(), words.begin(), words.end());
+  return report(become(whole), false);
 }
 
 }  // namespace pounce::ctl

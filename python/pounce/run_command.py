@@ -15,10 +15,10 @@ from ._engine.options import CellOption
 from ._worker.command import run as run_there
 from .calls import View, session_of, view_with
 from .client import Client
+from .command_line import EXIT_USAGE
 from .errors import BadRequest, Cancelled, PounceError, Unsatisfiable
 from .future import Future, engine_of
 
-EXIT_USAGE = 2
 EXIT_OURS, EXIT_NOT_STARTED, EXIT_NOT_FOUND = 125, 126, 127  # as timeout(1) and env(1) have them
 _BY_SIGNAL = 128  # plus the signal's number, as a shell has it
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
