@@ -52,6 +52,10 @@ def test_a_cell_in_the_background_may_have_a_name():
     assert (line.background, line.name, line.target.options.resources.gpus) == (True, "training", 1)
 
 
+def test_a_cell_is_interrupted_before_its_time_ends_unless_the_line_says_kill():
+    assert parse_cell("").saves_at_limit and not parse_cell("--at-limit kill").saves_at_limit
+
+
 def test_a_try_leaves_the_gpu_and_keeps_the_rest():
     line = parse_cell("--gpu a100:2 --mem 8GB --time 5min --try")
 
@@ -101,6 +105,7 @@ def test_another_environment_is_another_place():
         ("--in 'a", "Close the quotes"),
         ("--bg=yes", "--bg takes no value"),
         ("--name job", "Add --bg"),
+        ("--at-limit soon", "--at-limit takes save or kill, not soon"),
         ("--bg --name a,b", "--name takes one name"),
         ("--gp 1", "there is no option --gp; did you mean --gpu?"),
         ("--res course", "there is no option --res"),

@@ -52,3 +52,17 @@ def test_an_exception_is_what_a_process_pool_gives_where_that_does_not_break(rep
 
 def test_the_lines_of_its_traceback_are_those_that_a_process_pool_prints(reports):
     assert {case: report["lines"] for case, report in reports.items() if report.get("lines")} == {}
+
+
+def test_a_line_without_columns_is_shown_by_tracebacks_of_ipython():
+    """`executing`, which they use, looked back from the instruction -1 for ever: the kernel hung while it showed an error."""
+    import traceback
+
+    import executing
+    from pounce._common.traceback_lines import Line, traceback_of
+
+    trace = traceback_of([Line(__file__, "outer", "m", 7, None), Line(__file__, "inner", "m", 9, (9, 0, 5))])
+
+    assert executing.Source.executing(trace).node is None
+    (outer, inner) = traceback.extract_tb(trace)
+    assert (outer.lineno, outer.colno, outer.name) == (7, None, "outer") and (inner.lineno, inner.colno) == (9, 0)

@@ -71,7 +71,7 @@ def test_what_both_sides_of_a_cell_send_comes_back_equal():
     code = cell_protocol.CellCode("x = 1", 3, ("x",), "NoColor", "", {"<cell>": (1, "y = 2")})
     loop = cell_protocol.LoopState(0, 2, b"seeds", 5, "time")
     request = cell_protocol.CellRequest(code, cell_protocol.NamespaceRequest("a", "/saved/a", 2, 1), "holder", ["y"], setup=False, held=False,
-                                        may_ask=True, may_leave=True, random=cell_protocol.CellRandom(states={"random": b"state"}), loop=loop)
+                                        may_ask=True, may_leave=True, saves_at_limit=True, random=cell_protocol.CellRandom(states={"random": b"state"}), loop=loop)
     error = cell_protocol.CellError("ValueError", "no", ["line"], "node1", "GPU 0", None, b"")
     run = cell_protocol.CellRun(({"text/plain": "1"}, {}), [], ["x"], [], loop, error)
     reply = cell_protocol.CellReply(holder="holder", turn=2, namespace=cell_protocol.NamespaceReport(fresh=True), run=run, missing=["z"])

@@ -41,11 +41,24 @@ def test_a_cell_whose_job_is_cancelled_says_so_and_the_next_has_what_was_before_
     assert "restored kept" in printed(cells[4]) and shown(cells[4], "text/plain")[-1] == "1"
 
 
-def test_a_cell_that_outlives_its_leases_time_is_warned_and_its_output_kept(make_user):
+def test_what_a_cell_has_made_when_its_leases_time_ends_is_there_on_the_next_worker(make_user):
+    alice = make_user()
+    notebook = Executed(alice, written(
+        alice, "import pounce", "%%pounce --gpu 1 --time 1min\nimport time\nmade = 0\nwhile True:\n    made += 1; time.sleep(0.1)",
+        "%%pounce --gpu 1 --time 1min\nmade > 10", fails=(1,)))
+
+    cells = notebook.cells()
+
+    (error,) = [output for output in cells[1].outputs if output.output_type == "error"]
+    assert error.ename == "WalltimeReached" and "was stopped so that what it has made is saved" in error.evalue
+    assert shown(cells[2], "text/plain")[-1] == "True" and "restored" in printed(cells[2])
+
+
+def test_a_cell_that_is_cut_off_at_the_end_of_its_leases_time_is_warned_and_its_output_kept(make_user):
     alice = make_user()
     notebook = Executed(alice, written(
         alice, "import pounce",
-        "%%pounce --gpu 1 --time 1min\nimport time\nprint('at work', flush=True)\ntime.sleep(600)", fails=(1,)))
+        "%%pounce --gpu 1 --time 1min --at-limit kill\nimport time\nprint('at work', flush=True)\ntime.sleep(600)", fails=(1,)))
 
     wait_until(lambda: "save what you need" in notebook.run.output, 60, "the user is warned while the cell runs")
     assert alice.jobs(alice.endpoint()["instance"])[0]["state"] == "RUNNING"

@@ -85,6 +85,7 @@ class CellRequest:
     held: bool  # only a worker that the notebook holds may run it
     may_ask: bool  # it may call input()
     may_leave: bool  # its loop may be left between two steps
+    saves_at_limit: bool  # WalltimeReached is raised in it while there is time to save
     random: CellRandom
     loop: LoopState | None  # it continues in the middle of this one
     last: dict[str, int] = field(default_factory=dict)  # which cells on workers have the values of _, __ and ___
@@ -114,6 +115,7 @@ class CellRun:
     deleted: Sequence[str] = ()
     loop: LoopState | None = None  # it was left
     error: CellError | None = None
+    at_limit: bool = False  # it was interrupted since the time of its worker ends
 
 
 @dataclass(frozen=True, slots=True)

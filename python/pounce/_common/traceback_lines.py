@@ -45,6 +45,14 @@ def below(trace: types.TracebackType | None, *packages: str) -> types.TracebackT
     return trace
 
 
+def cut(trace: types.TracebackType | None, module: str) -> None:
+    """Cuts the traceback off before the first frame of this module, in place."""
+    while trace is not None and trace.tb_next is not None:
+        if trace.tb_next.tb_frame.f_globals.get("__name__") == module:
+            trace.tb_next = None
+        trace = trace.tb_next
+
+
 def _in_generator(lines: list[Line]) -> Iterator[types.TracebackType | None]:
     yield _traceback_of(lines)
 
@@ -58,7 +66,7 @@ def _traceback_of(lines: list[Line]) -> types.TracebackType | None:
             if line not in made:
                 made[line] = _made(line)
             one = made[line]
-            trace = types.TracebackType(trace, one.tb_frame, one.tb_lasti if line.span else -1, line.number)
+            trace = types.TracebackType(trace, one.tb_frame, one.tb_lasti, line.number)
         return trace
     finally:
         del trace, made, one  # else the frames would keep themselves alive
@@ -84,9 +92,25 @@ def _made(line: Line) -> types.TracebackType:
     at = {"lineno": line.number, "end_lineno": end, "col_offset": column, "end_col_offset": end_column}
     name = ast.Name("__no_such_name", ast.Load(), **at)
     code = compile(ast.Module([ast.Expr(name, **at)], []), line.file, "exec").replace(co_name=line.function)
+    if line.span is None:
+        code = _without_columns(code, line.number)
     try:
         exec(code, {"__name__": line.module})
     except NameError as error:
         assert error.__traceback__ is not None and error.__traceback__.tb_next is not None
         return error.__traceback__.tb_next
     raise AssertionError("that name exists")
+
+
+def _without_columns(code: types.CodeType, number: int) -> types.CodeType:
+    """All of it at this line, with no column to underline. An instruction of -1 would say that too, but `executing`,
+    which IPython's tracebacks use, looks for the instruction before that one without end.
+
+    Source: Objects/locations.md of CPython 3.11. An entry is a byte 0x80 | kind << 3 | length - 1, and what its kind
+    has; kind 13 has the distance to the line before, here 0.
+    """
+    if sys.version_info < (3, 11):
+        return code
+    length = len(code.co_code) // 2
+    entries = (bytes((0x80 | 13 << 3 | min(8, length - start) - 1, 0)) for start in range(0, length, 8))
+    return code.replace(co_firstlineno=number, co_linetable=b"".join(entries))

@@ -39,6 +39,9 @@ _OF_A_CELL = (
     CellOption("--from", "ID", "3f2a91bc", "with %%pounce restore: which saved state, as %%pounce parked names them"),
     CellOption("--remake", "a,b", "conn",
                "with %%pounce parked: the cells that made these variables run again on each new worker"),
+    CellOption("--at-limit", "WHAT", "kill",
+               "save (the default): WalltimeReached is raised in the cell while there is time to save; "
+               "kill: it is cut off when its worker's time ends"),
     CellOption("--local", help="alone: this cell runs in the notebook, also while that holds a worker"),
     CellOption("--off", help="with %pounce hold: the worker is an ordinary one again, "
                              "which goes back when nothing runs there"),
@@ -48,6 +51,7 @@ _OF_A_CELL = (
 )
 OPTIONS = {option.word: option for option in (*resource_words.WORDS.values(), *_OF_A_CELL)}
 FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value)
+_SAVE, _KILL = "save", "kill"
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
 VERBS = ("status", "explain", "vars", "pull", "push", "parked", "settings", "restore", "restart", "hold", "release",
          "batch")
@@ -93,6 +97,7 @@ class CellLine:
     instead: tuple[Step, ...] = ()  # what it requests instead of waiting
     trial: bool = False  # --try: where no class is named, the one for short jobs
     setup: bool = False  # it runs again on each new worker
+    saves_at_limit: bool = True  # it is interrupted while there is time to save
     source: str = ""  # %pounce restore: which saved state
     remakes: tuple[str, ...] = ()  # %pounce parked: variables whose cells run again there
     held: bool = False  # a cell without a line of its own: it runs on the held worker
@@ -121,7 +126,7 @@ def _cell_line(words: Sequence[str]) -> CellLine:
     return CellLine(
         Target(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
         _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said,
-        said.get("--from", ""), remakes or (),
+        _saves_at_limit(said.get("--at-limit", _SAVE)), said.get("--from", ""), remakes or (),
         off="--off" in said, local="--local" in said, help="--help" in said)
 
 
@@ -198,6 +203,12 @@ def _names(option: str, value: str) -> tuple[str, ...]:
 
 def _instead(words: list[str]) -> tuple[Step, ...]:
     return Options().changed(wait_policy=words).wait_policy if words else ()
+
+
+def _saves_at_limit(word: str) -> bool:
+    if word not in (_SAVE, _KILL):
+        raise BadRequest(f"--at-limit takes {_SAVE} or {_KILL}, not {word}")
+    return word == _SAVE
 
 
 def _job_name(names: tuple[str, ...], said: dict[str, Any]) -> str:

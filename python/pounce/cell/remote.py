@@ -85,6 +85,7 @@ class Remote:
         """Records what the cell did in the ledger. Returns its value or raises its error."""
         state, run = self.workers.state(line.target), reply.run
         self._changed(state, number, reply)
+        state.out_of_time |= run.at_limit and not state.held
         if run.error is not None:
             raise remote_error(run.error, self._hint(run.error, line.target))
         if line.setup:
@@ -210,7 +211,7 @@ class Remote:
         request = CellRequest(
             self._code(line, source, number, self._files_of(parcel.files)), namespace, state.holder,
             reads=sorted(parcel.names), setup=line.setup, held=line.held, may_ask=not line.background,
-            may_leave=not line.background and not state.held and not stays,
+            may_leave=not line.background and not state.held and not stays, saves_at_limit=line.saves_at_limit,
             random=seeds.of_cell(waits=not line.background), loop=loop,
             last=last, inputs=cell_history.inputs(source, self.shell, state.cells))
         state.cells[number] = source

@@ -115,6 +115,8 @@ class Workers:
     def for_line(self, line: CellLine) -> CellLine:
         """The line of the worker that has the variables, if it offers what this line requests; else they move."""
         state = self.state(line.target)
+        if state.out_of_time:
+            self._end_of_time(state)
         self._to_successor(state)
         if state.target is None or state.target == line.target or not self.is_there(state):
             return line
@@ -125,6 +127,19 @@ class Workers:
                              "%pounce release, and this cell gets another one; --on NAME gives it one beside it")
         self._move(state, line.target)
         return line
+
+    def _end_of_time(self, state: NotebookState) -> None:
+        """Its worker saves what it can and goes back: it has no time for another cell."""
+        state.out_of_time = False
+        if not self.is_there(state):
+            return
+        try:
+            problem = self.saved(state, state.target or Target())
+        except errors.PounceError:  # it has ended by itself
+            problem = self.transfer.bring_last(state)
+        if problem:
+            say(f"what the last cells changed on the worker went with it: {problem}")
+        self._clients.pop(state).close()
 
     def _to_successor(self, state: NotebookState) -> None:
         """Moves to the next worker if that is ready and the time of this one is, or is nearly, over."""

@@ -255,6 +255,19 @@ void TaskRunner::interrupt() {
   if (!runner_over_) run_.interrupt();
 }
 
+void TaskRunner::interrupt_before_end(Duration before) {
+  before_end_ = before;
+  limit_reached_ = 0;
+}
+
+// When the task that runs is interrupted since the job's time is nearly over. The end may still be moved.
+TimePoint TaskRunner::limit_at() const {
+  const std::int64_t end_s = supervisor_.end_time_s();
+  if (!before_end_ || limit_reached_ > 1 || end_s == 0 || runner_over_) return TimePoint::max();
+  const auto left = std::chrono::duration_cast<Duration>(WallClock::from_time_t(end_s) - WallClock::now());
+  return Clock::now() + left - *before_end_ / (limit_reached_ + 1);
+}
+
 // A loop in C, a blocking call, or code that swallows KeyboardInterrupt can only be ended this way. The supervisor
 // reports it and starts the next interpreter.
 void TaskRunner::give_up() {
@@ -264,15 +277,20 @@ void TaskRunner::give_up() {
 
 void TaskRunner::pass_time(TimePoint now) {
   if (now >= core_deadline()) tell_core(exec::TimePassed{});
+  if (now >= limit_at()) {
+    ++limit_reached_;
+    run_.interrupt();
+  }
   run_.nudge(now);
 }
 
-TimePoint TaskRunner::next_deadline() const { return std::min(core_deadline(), run_.nudge_at()); }
+TimePoint TaskRunner::next_deadline() const { return std::min({core_deadline(), run_.nudge_at(), limit_at()}); }
 
 bool TaskRunner::end_run(const TaskId& task, JobResult result) {
   output_.forward(Clock::now(), true);  // before the outcome, so that a task's output comes before its result
   output_.end_log();
   run_.end();
+  before_end_.reset();
   if (ended_by_us(task, result)) return run_.take_interrupt_sent();
   outcomes_.keep(task, {run_.received_ns(), std::move(result)});
   tell_core(exec::RunEnded{task});

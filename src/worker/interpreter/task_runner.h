@@ -77,6 +77,9 @@ class TaskRunner {
   // Ends the run. No SIGINT is sent for it any more. True when one was sent while it ran.
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task) const { return ending_ || core_.cancel_asked(task); }
+  // The task that runs is interrupted so long before the end of the job's time, and once more at half of that.
+  void interrupt_before_end(Duration before);
+  int limit_reached() const { return limit_reached_; }  // so many times; any thread, without the leader token
   void remove_when_acknowledged(const TaskId& task, std::string file);
   // The supervisor told the worker to end, or is gone; any thread, without the leader token.
   bool ending() const { return ending_; }
@@ -113,6 +116,7 @@ class TaskRunner {
   void tell_core(const exec::Event& event);
   void start(const exec::StartTask& action);
   void interrupt();
+  TimePoint limit_at() const;
   void give_up();
   void fail(const exec::FailTask& action);
   void send_outcome(const SessionId& session, const TaskId& task);
@@ -138,7 +142,9 @@ class TaskRunner {
   TimePoint outcome_at_{};     // when the last outcome was sent
   bool owing_ = false;         // it stays because an outcome is on its way to its client
   bool runner_over_ = false;
+  std::optional<Duration> before_end_;  // of the task that runs
   std::atomic<bool> ending_ = false, wanted_ = false;
+  std::atomic<int> limit_reached_ = 0;
 };
 
 }  // namespace pounce::worker

@@ -25,10 +25,12 @@ _running: Loops | None = None
 
 class Loops:
     """The loops of one cell, which continues in the middle of the one `resumed`. Without `saved` none is left: if one
-    of a cell in the background (`behind`) were, cells that wait behind it would run in the middle of it."""
+    of a cell in the background (`behind`) were, cells that wait behind it would run in the middle of it. `kept_s`: of
+    the worker's time, in which the cell is interrupted."""
 
-    def __init__(self, resumed: LoopState | None, saved: SavedNamespace | None, behind: bool = False):
+    def __init__(self, resumed: LoopState | None, saved: SavedNamespace | None, kept_s: float, behind: bool = False):
         self._resumed, self._saved, self._untold = resumed, saved, behind
+        self._least_left_s = max(_LEAST_LEFT_S, kept_s)
         self._statement = 0
         self._longest, self._since = 0.0, 0.0
         self._why = ""
@@ -86,7 +88,7 @@ class Loops:
         left = interpreter.time_left()
         if interpreter.core.yield_asked():
             self._why = "demand"
-        elif left is not None and left < _LEAST_LEFT_S + 2 * self._longest:
+        elif left is not None and left < self._least_left_s + 2 * self._longest:
             self._why = "time"
         return bool(self._why)
 

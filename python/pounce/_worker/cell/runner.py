@@ -20,6 +20,7 @@ from . import held, packages, reloads
 from .cell_reply import brought_back, error_of, shells
 from .cell_streams import streams
 from .loops import Loops, rest
+from .time_limit import TimeLimit
 
 _shell: Any = None
 _saved: Any = None  # the SavedNamespace of the shell
@@ -64,14 +65,15 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     values = bundle.loads(pickle, buffers)
     own_last = {name: values.pop(name) for name in LAST if name in values}
     _arrived(names, values)
-    loops = Loops(request.loop, _saved if request.may_leave else None, behind=not request.may_ask)
+    limit = TimeLimit(_saved.save_s, request.saves_at_limit)
+    loops = Loops(request.loop, _saved if request.may_leave else None, limit.kept_s, behind=not request.may_ask)
     _saved.before(rest(_python(shell, code.source), loops.first()), request.reads, request.last)
     _last.begin(request.last, own_last, request.inputs)
     if code.source:
         streams.begin(request.random)
         mlflow_runs.begin_cell(code.origin)
         try:
-            reply.run = _run(shell, request, loops)
+            reply.run = _run(shell, request, loops, limit)
         finally:
             reply.mlflow = mlflow_runs.end_cell()
         reply.random = streams.end() if request.may_ask else {}
@@ -112,16 +114,16 @@ def _reads(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any], he
     return reached(names, {**shell.user_ns, **values})
 
 
-def _run(shell: Any, request: CellRequest, loops: Loops) -> CellRun:
+def _run(shell: Any, request: CellRequest, loops: Loops, limit: TimeLimit) -> CellRun:
     names, code = shell.user_ns, request.code
     before = dict(names)
     restored = (set(request.reads) & names.keys()) - _digests.keys()
     _digests.update({name: _digest(names[name]) for name in restored})
-    with loops.of(shell):
+    with loops.of(shell), limit.over_code():
         result = shells().run(shell, code.source, code.number, request.may_ask, code.message,
                               magic_line=not request.held, holds=True)
     below = shell.display_pub.take()
-    error = result.error_before_exec or result.error_in_exec
+    error = limit.error_of(shell, result.error_before_exec or result.error_in_exec)
     if isinstance(error, KeyboardInterrupt) and interpreter.core.ending():
         raise error  # the job ends, and the user did not press stop: pounced says why
     shown = shell.displayhook.take()
@@ -133,7 +135,8 @@ def _run(shell: Any, request: CellRequest, loops: Loops) -> CellRun:
         print(f"pounce: {packages.note()}", flush=True)
     if isinstance(error, Left):
         return CellRun(shown, below, assigned, deleted, loop=loops.state(error.steps))
-    return CellRun(shown, below, assigned, deleted, error=error_of(shell, error) if error is not None else None)
+    return CellRun(shown, below, assigned, deleted, error=error_of(shell, error) if error is not None else None,
+                   at_limit=limit.reached)
 
 
 def _set_up(shell: Any, cell: CellCode, number: int, source: str) -> None:

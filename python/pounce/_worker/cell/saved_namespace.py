@@ -66,6 +66,7 @@ class SavedNamespace:
         self._next_may_follow = False
         self._notes = StateNotes()
         self._remade: set[str] = set()
+        self.save_s = 0.0  # the longest save so far
 
     # ---- whose namespace ----
 
@@ -316,6 +317,7 @@ class SavedNamespace:
         if not quiet:
             tell_state("saving")
         streams.back()
+        begun = time.monotonic()
         try:
             unpicklable: dict[str, str] = {}
             process = process_state.taken(self._baseline, process_state.present, unpicklable)
@@ -330,6 +332,7 @@ class SavedNamespace:
             return True
         if not report.whole:
             return False
+        self.save_s = max(self.save_s, time.monotonic() - begun)
         self._behind, self._ran_s, self._due_s = False, 0.0, 0.0
         self._notes.saved(report.unparkable, self._remade)
         self._notes.settings_left_out(left_out() | unpicklable)

@@ -22,9 +22,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
 
+from ... import errors
 from ..._common import exceptions, traceback_lines
 from .. import interpreter
 from ..state import cell_files
+from . import time_limit
 from .publish import Comm, Publisher, ResultHook, send, use_comms
 
 may_ask = False  # a cell runs, and its kernel waits for it
@@ -62,6 +64,8 @@ class ZMQInteractiveShell(InteractiveShell):
             error = self._get_exc_info(exc_tuple)[1]
         except ValueError:  # there is none to show
             error = None
+        if isinstance(error, errors.WalltimeReached):
+            traceback_lines.cut(error.__traceback__, time_limit.__name__)  # as an interrupt has no lines of its own
         with self._of_code_inside(not running_compiled_code and not any(error is own for own in self._own_errors())):
             if not exceptions.leads_to_group(error):
                 super().showtraceback(exc_tuple, filename, tb_offset, exception_only, running_compiled_code)
@@ -230,7 +234,7 @@ def _finished(coroutine: Any) -> Any:
     task = loop.create_task(_with_variables(coroutine, variables))
     try:
         return loop.run_until_complete(task)
-    except KeyboardInterrupt:  # it came while the cell awaited
+    except (KeyboardInterrupt, errors.WalltimeReached):  # it came while the cell awaited
         task.cancel()
         return loop.run_until_complete(task)
     finally:
