@@ -38,7 +38,7 @@ void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*be
     print_line(line_of(row));
     const std::string start = starts(row, std::time(nullptr));
     if (!start.empty()) print_line("            it is expected to start " + start);
-    const bool explained = !serves(row) || row.release_asked || row.session.empty() || row.given_time.count() > 0;
+    const bool explained = !serves(row) || row.release_asked || row.session.empty() || row.given.differs();
     if (explained) print_line("            " + why(row));
   }
 }

@@ -1,5 +1,7 @@
 #include "messages/put_words.h"
 
+#include <string>
+
 #include "messages/sentence.h"
 #include "messages/waiting_words.h"
 #include "model/json.h"
@@ -19,17 +21,32 @@ void say(Choice& choice) { choice.against = sentence(choice.cause); }
 
 namespace {
 
-std::string with_given_time(const std::string& reason, std::chrono::minutes given) {
-  if (given.count() == 0) return reason;
-  return reason + (reason.empty() ? "" : "; ") + "Slurm gives this job " + std::to_string(given.count()) +
-         " min, another time than was requested";
+std::string given_words(const model::Given& given) {
+  std::string parts;
+  const auto add = [&](std::uint64_t count, const char* unit) {
+    if (count > 0) parts += (parts.empty() ? "" : ", ") + std::to_string(count) + " " + unit;
+  };
+  add(given.gpus, given.gpus == 1 ? "GPU" : "GPUs");
+  add(given.cpus, "CPUs");
+  add(given.memory_mib, "MiB of memory");
+  const bool only_time = parts.empty();
+  add(static_cast<std::uint64_t>(given.time.count()), "min");
+  if (parts.empty()) return {};
+  return "Slurm gives this job " + parts +
+         (only_time ? ", another time than was requested" : ", not what was requested");
+}
+
+// Puts the words of what is given, and repeats them in the reason.
+void put_given(model::Given& given, std::string& reason) {
+  given.words = given_words(given);
+  if (!given.words.empty()) reason += (reason.empty() ? "" : "; ") + given.words;
 }
 
 }  // namespace
 
 void say(protocol::LeaseStatus& status) {
-  status.reason =
-      with_given_time(reason(status.cause, status.class_name, status.wait, status.not_before_s), status.given_time);
+  status.reason = reason(status.cause, status.class_name, status.wait, status.not_before_s);
+  put_given(status.given, status.reason);
 }
 
 void say(protocol::QueueRow& row) {
@@ -51,8 +68,8 @@ void say(model::HistoryLine& line) {
 }
 
 void say(model::LeaseRow& lease) {
-  lease.reason = with_given_time(reason(lease.cause, lease.resources.class_name, lease.wait, lease.not_before_s),
-                                 lease.given_time);
+  lease.reason = reason(lease.cause, lease.resources.class_name, lease.wait, lease.not_before_s);
+  put_given(lease.given, lease.reason);
   if (lease.used) lease.used->suggestion = suggestion(lease.resources, lease.used->figures, false);
 }
 

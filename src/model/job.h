@@ -232,4 +232,25 @@ struct QueueWait {
   }
 };
 
+// What the batch system gives a job where that is not what was requested: a site's rules (job_submit.lua) may change a
+// job when it is submitted, and an admin may later. 0: as requested. GPUs, CPUs and memory are those of one worker.
+struct Given {
+  std::uint32_t gpus = 0, cpus = 0;
+  std::uint64_t memory_mib = 0;
+  std::chrono::minutes time{0};
+  std::string words{};
+  bool operator==(const Given&) const = default;
+
+  bool differs() const { return gpus > 0 || cpus > 0 || memory_mib > 0 || time.count() > 0; }
+
+  static constexpr auto fields() {
+    return table(
+        field("given_gpus", &Given::gpus, "of each worker, where they are not what was requested").only_if_set(),
+        field("given_cpus", &Given::cpus, "likewise").only_if_set(),
+        field("given_memory_mib", &Given::memory_mib, "likewise").only_if_set(),
+        field("given_time_min", &Given::time, "its walltime, where it is not what was requested").only_if_set(),
+        field("given", &Given::words, "all of these as a sentence, put by who shows it").only_if_set());
+  }
+};
+
 }  // namespace pounce::model

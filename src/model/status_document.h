@@ -65,28 +65,26 @@ struct LeaseRow {
   std::optional<Used> used;
   std::vector<HistoryLine> history;
   std::vector<std::string> loading{};
-  std::chrono::minutes given_time{0};
+  Given given;
 
   static constexpr auto fields() {
-    return table(
-        field("lease", &LeaseRow::lease), field("state", &LeaseRow::state, "a word of `states.md`"),
-        field("cause", &LeaseRow::cause, "why it is in this state").only_if_set(),
-        field("not_before_s", &LeaseRow::not_before_s, "it is not asked for earlier").only_if_set(),
-        field("reason", &LeaseRow::reason, "its sentence, put by who shows it").only_if_set(),
-        part(&LeaseRow::resources), field("job", &LeaseRow::job), field("node", &LeaseRow::node),
-        field("devices", &LeaseRow::devices), part(&LeaseRow::wait),
-        field("start_s", &LeaseRow::start_s, "when its job started; 0: not known"),
-        field("end_s", &LeaseRow::end_s, "when its time ends; 0: not known"),
-        field("given_time_min", &LeaseRow::given_time, "its time, where it is not what was requested").only_if_set(),
-        field("waiting", &LeaseRow::waiting, "tasks not sent yet"),
-        field("running", &LeaseRow::running, "tasks, by the workers' last beats"),
-        field("loading", &LeaseRow::loading, "modules that are loaded before a task needs them").only_if_set(),
-        field("worker_linked", &LeaseRow::worker_linked, "one of them at least"),
-        field("workers_ready", &LeaseRow::workers_ready), field("release_asked", &LeaseRow::release_asked),
-        field("session", &LeaseRow::session, "empty: nobody claims it"), field("request", &LeaseRow::request),
-        field("age_s", &LeaseRow::age_s), field("state_s", &LeaseRow::state_s, "in this state"),
-        field("used", &LeaseRow::used, "since a worker has told"),
-        field("history", &LeaseRow::history, "what happened when"));
+    return table(field("lease", &LeaseRow::lease), field("state", &LeaseRow::state, "a word of `states.md`"),
+                 field("cause", &LeaseRow::cause, "why it is in this state").only_if_set(),
+                 field("not_before_s", &LeaseRow::not_before_s, "it is not asked for earlier").only_if_set(),
+                 field("reason", &LeaseRow::reason, "its sentence, put by who shows it").only_if_set(),
+                 part(&LeaseRow::resources), field("job", &LeaseRow::job), field("node", &LeaseRow::node),
+                 field("devices", &LeaseRow::devices), part(&LeaseRow::wait),
+                 field("start_s", &LeaseRow::start_s, "when its job started; 0: not known"),
+                 field("end_s", &LeaseRow::end_s, "when its time ends; 0: not known"), part(&LeaseRow::given),
+                 field("waiting", &LeaseRow::waiting, "tasks not sent yet"),
+                 field("running", &LeaseRow::running, "tasks, by the workers' last beats"),
+                 field("loading", &LeaseRow::loading, "modules that are loaded before a task needs them").only_if_set(),
+                 field("worker_linked", &LeaseRow::worker_linked, "one of them at least"),
+                 field("workers_ready", &LeaseRow::workers_ready), field("release_asked", &LeaseRow::release_asked),
+                 field("session", &LeaseRow::session, "empty: nobody claims it"), field("request", &LeaseRow::request),
+                 field("age_s", &LeaseRow::age_s), field("state_s", &LeaseRow::state_s, "in this state"),
+                 field("used", &LeaseRow::used, "since a worker has told"),
+                 field("history", &LeaseRow::history, "what happened when"));
   }
 };
 

@@ -104,7 +104,7 @@ struct LeaseStatus {
   std::string class_name;
   model::QueueWait wait;  // for a queued job
   std::string reason{};
-  std::chrono::minutes given_time{0};
+  model::Given given{};
 
   static constexpr auto fields() {
     return table(field("request", &LeaseStatus::request), field("lease", &LeaseStatus::lease),
@@ -115,9 +115,8 @@ struct LeaseStatus {
                  field("job", &LeaseStatus::job), field("node", &LeaseStatus::node),
                  field("devices", &LeaseStatus::devices),
                  field("end_time_s", &LeaseStatus::end_time_s, "when its walltime ends; 0: not known"),
-                 field("given_time_min", &LeaseStatus::given_time, "its walltime, where it is not what was requested")
-                     .only_if_set(),
-                 field("class", &LeaseStatus::class_name, "as Slurm has it"), part(&LeaseStatus::wait));
+                 part(&LeaseStatus::given), field("class", &LeaseStatus::class_name, "as Slurm has it"),
+                 part(&LeaseStatus::wait));
   }
 };
 struct WorkerDown {

@@ -53,6 +53,9 @@ class Script:
         try:
             found = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)  # its threads write where they are
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(10)
             self.process.kill()
             raise AssertionError(f"still running after {seconds} s\n{self.stdout}\n{self.stderr}") from None
         assert found == code, f"exit code {found}\n{self.stdout}\n{self.stderr}"
@@ -62,7 +65,8 @@ class Script:
 BENCH = str(Path(__file__).resolve().parents[1] / "bench")  # measures and two network namespaces, for tests that count
 sys.path.insert(0, BENCH)
 PRELUDE = """
-import json, os, signal, sys, time
+import faulthandler, json, os, signal, sys, time
+faulthandler.enable()
 import pounce
 def report(**facts):
     print("REPORT " + json.dumps(facts), flush=True)

@@ -63,14 +63,17 @@ def test_it_is_said_once_to_each_cell(clock):
     assert said == [True, False, True, False]
 
 
-def test_another_time_than_was_requested_is_told_at_once_and_once(clock):
+GIVEN = "Slurm gives this job 5 min, another time than was requested"
+
+
+def test_what_was_not_requested_is_told_at_once_and_once(clock):
     clock(290)
-    left, given = TimeLeft(), lease(300)._replace(given_time_min=5)
+    left, given = TimeLeft(), lease(300)._replace(given=GIVEN)
 
     words = left.warning("running", given)
 
     assert words.startswith("pounce: g1, GPU 0 is yours for 5 min more, until ")
-    assert words.endswith(": Slurm gives this job 5 min, another time than was requested")
+    assert words.endswith(f": {GIVEN}")
     assert left.warning("running", given, cell=4) == ""
 
 

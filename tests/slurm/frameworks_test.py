@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from login_node import ROOT
 from nbformat.v4 import new_code_cell
-from notebooks import Executed, code_cells, printed, shown
+from notebooks import Executed, code_cells, printed, shown, written
 
 EXAMPLES = ROOT / "examples" / "06_frameworks"
 COLOURS = "\x1b\\[[0-9;]*m"
@@ -57,21 +57,22 @@ def kinds_of(output) -> set[str]:
     return set() if output.data.get("text/plain", "").startswith("pounce: ") else set(output.data)
 
 
-def remote(local: Path, folder: Path) -> Path:
-    """The same notebook on a worker; its last cell tells what the kernel itself has imported."""
+def with_line(local: Path, line: str, last: str = "", folder: Path | None = None) -> Path:
+    """The same notebook with this line at the head of each cell, behind `import pounce`."""
     notebook = nbformat.read(local, as_version=4)
     assert not [cell for cell in notebook.cells if "pounce" in cell.source]
     for cell in code_cells(notebook):
-        cell.source = f"%%pounce --gpu 1\n{cell.source}"
-    notebook.cells = [new_code_cell("import pounce"), *notebook.cells, new_code_cell(WHAT_THE_KERNEL_IMPORTED)]
-    path = folder / f"remote_{local.name}"
+        cell.source = f"{line}\n{cell.source}"
+    notebook.cells = [new_code_cell("import pounce"), *notebook.cells, *([new_code_cell(last)] if last else [])]
+    path = (folder or local.parent) / f"remote_{local.name}"
     nbformat.write(notebook, path)
     return path
 
 
 def both(alice, name: str) -> tuple[Ran, Ran]:
     """(here, there). There the kernel stays without the framework: all of it is the job's."""
-    there = Executed(alice, remote(EXAMPLES / f"{name}.ipynb", alice.folder), SECONDS)
+    notebook = with_line(EXAMPLES / f"{name}.ipynb", "%%pounce --gpu 1", WHAT_THE_KERNEL_IMPORTED, alice.folder)
+    there = Executed(alice, notebook, SECONDS)
     here = Executed(alice, EXAMPLES / f"{name}.ipynb", SECONDS)
     local, executed = here.notebook(), there.notebook()
     _, *cells, last = code_cells(executed)
@@ -136,3 +137,42 @@ def test_lightning_trains_and_rich_draws_its_bar(make_user):
         drawn = [output["data"]["text/plain"] for output in bar["outputs"] if "data" in output]  # a warning of Lightning's may stand beside it
         # Of the last batches Lightning's own thread may draw none: what it is asked for while it draws, and at the bar's end, is forgotten.
         assert re.search(r"Epoch 2/2 .*\d+/16 .*loss: 0\.\d+", re.sub(COLOURS, "", drawn[-1]))
+
+
+LAUNCHERS = ["""
+import os, subprocess, sys
+program = "import os; os.write(1, b'%s of %s;' % (os.environb[b'RANK'], os.environb[b'WORLD_SIZE']))"
+torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python"]
+done = subprocess.run([*torchrun, sys.executable, "-c", program], capture_output=True, text=True, check=True)
+sorted(done.stdout.split(";"))
+""", """
+import socket, tempfile
+from accelerate import notebook_launcher
+told = tempfile.mkdtemp()
+with socket.create_server(("", 0)) as free:
+    port = free.getsockname()[1]
+def rank():
+    from accelerate import PartialState
+    state = PartialState(cpu=True)
+    open(f"{told}/{state.process_index} of {state.num_processes}", "w").close()
+notebook_launcher(rank, num_processes=2, use_port=str(port))
+sorted(os.listdir(told))
+""", """
+from mpi4py import MPI
+program = "from mpi4py import MPI; print(MPI.COMM_WORLD.allgather(MPI.COMM_WORLD.Get_rank()), flush=True)"
+mpiexec = os.path.join(os.path.dirname(sys.executable), "mpiexec")
+done = subprocess.run([mpiexec, "-n", "2", sys.executable, "-c", program], capture_output=True, text=True)
+MPI.COMM_WORLD.Get_size(), done.stdout.splitlines(), done.stderr
+"""]
+
+
+def test_launchers_start_their_processes_from_a_cell_as_from_a_plain_kernel(make_user):
+    """torchrun, accelerate and mpiexec: each looks for a job of Slurm's in its environment, and would start ranks of its own there."""
+    alice = make_user()
+    plain = written(alice, *(cell.strip() for cell in LAUNCHERS))
+    there, here = Executed(alice, with_line(plain, "%%pounce --cpus 2 --mem 4GB"), SECONDS), Executed(alice, plain, SECONDS)
+
+    local, (_, *executed) = Ran(here.notebook(), code_cells(here.notebook())), code_cells(there.notebook())
+
+    assert local.values == ["['', '0 of 2', '1 of 2']", "['0 of 2', '1 of 2']", "(1, ['[0, 1]', '[0, 1]'], '')"]
+    assert Ran(there.notebook(), executed).values == local.values

@@ -11,11 +11,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import textwrap
 import time
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = ROOT / "packaging" / "cluster"
@@ -45,7 +48,8 @@ def built_helper(build: Path) -> list[Path]:
 
 # What a scenario script starts with: every line it reports is one JSON object on standard output.
 PRELUDE = """
-import json, os, signal, sys, time
+import faulthandler, json, os, signal, sys, time
+faulthandler.enable()  # SIGABRT writes where each thread is
 def report(**facts):
     print("REPORT " + json.dumps(facts), flush=True)
 def error(e):
@@ -95,16 +99,33 @@ class Running:
                 raise AssertionError(f"ended without reporting {key!r}:\n{self.output}")
             return found
 
-        return wait_until(look, seconds, f"a report of {key!r}; so far:\n{self.output}")[0][key]
+        try:
+            return wait_until(look, seconds, f"a report of {key!r}")[0][key]
+        except AssertionError as late:
+            if self.process.poll() is not None:
+                raise
+            raise AssertionError(f"{late}; so far:\n{self.output}{self.where_it_is()}") from None
 
     def ended(self, seconds: float = 90) -> Running:
         """Waits for the end; an end by error is the test's failure, with the output shown."""
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {seconds} s:\n{self.output}") from None
+            raise AssertionError(f"still running after {seconds} s:\n{self.output}{self.where_it_is()}") from None
         assert code == 0, f"exit code {code}:\n{self.output}"
         return self
+
+    def where_it_is(self) -> str:
+        """Its processes and what they wait for, and the stacks of a scenario's threads; the scenario ends by this."""
+        before, lines = len(self.output), [""]
+        with contextlib.suppress(psutil.NoSuchProcess, OSError, subprocess.TimeoutExpired):  # it ends just now
+            for one in [psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)]:
+                waits_in = Path(f"/proc/{one.pid}/wchan").read_text()  # a function of the kernel
+                lines.append(f"{one.pid} {one.status()} in {waits_in}: {' '.join(one.cmdline())[:200]}")
+                if any(Path(word).name.startswith("scenario") for word in one.cmdline()):
+                    one.send_signal(signal.SIGABRT)
+            self.process.wait(10)
+        return "\n".join([*lines, self.output[before:]])
 
 
 _namespaces: list[int] = []  # of login nodes that are gone

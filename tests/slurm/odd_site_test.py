@@ -32,6 +32,8 @@ function slurm_job_submit(job, partitions, uid)
   if job.time_limit == 79 then
     slurm.log_user("79 minutes: you get 5.")
     job.time_limit = 5
+    job.cpus_per_task = 2
+    job.pn_min_memory = 2048
   end
   return slurm.SUCCESS
 end
@@ -152,8 +154,8 @@ def test_a_job_that_job_submit_lua_changes_runs_as_the_site_wants_it_and_that_is
     assert run.reported("lease", 100) == run.reported("gang", 150) == ["5:00", 5, 5]
     assert run.reported("batch") == "5:00"
     run.ended()
-    assert "Slurm gives this job 5 min, another time than was requested" in run.reported("status")
-    assert ": Slurm gives this job 5 min, another time than was requested" in run.output
+    given = "Slurm gives this job 2 CPUs, 2048 MiB of memory, 5 min, not what was requested"
+    assert given in run.reported("status") and f": {given}" in run.output
     assert "pounce: sbatch: 79 minutes: you get 5." in run.output
 
 

@@ -177,7 +177,7 @@ def releases(options: Options) -> list[Report]:
         return [report for release in releases_at_hand()
                 for report in on_a_cluster(f"slurm-{release}", "0", release, ["tests/slurm"], options)]
     tests = [f"tests/slurm/{name}" for name in slurm_table.SMOKE]
-    return on_a_cluster("releases", RELEASES_CLUSTER, releases_at_hand()[-1], tests, options)
+    return on_a_cluster("releases", RELEASES_CLUSTER, releases_at_hand()[-1], tests, options, at_once=3)  # beside the slurm suite
 
 
 def build_release(options: Options) -> None:
@@ -190,12 +190,13 @@ def releases_at_hand() -> list[str]:
     return sorted({"{}.{}".format(*archive.name.split("-")[1:3]) for archive in sources.glob("slurm-*-*-*.tar.xz")})
 
 
-def on_a_cluster(name: str, number: str, release: str, tests: list[str], options: Options, munge: bool = False) -> list[Report]:
+def on_a_cluster(name: str, number: str, release: str, tests: list[str], options: Options, munge: bool = False,
+                 at_once: int = 6) -> list[Report]:
     of = {"POUNCE_CLUSTER_ID": number, **({"POUNCE_CLUSTER_SLURM": release} if release else {})}
     command(name, [CLUSTER, "up"], **of)
     try:
         reports = [ctest(f"{name}-munge", BUILD / "release", "-R", NEEDS_MUNGED)] if munge else []
-        reports += [pytest(name, *tests, at_once=6, POUNCE_BUILD=str(BUILD / "release"), **of, **options.environment)]
+        reports += [pytest(name, *tests, at_once=at_once, POUNCE_BUILD=str(BUILD / "release"), **of, **options.environment)]
     finally:  # jobs whose daemons a test killed on purpose would still be in the notebook's queue
         command(name, [CLUSTER, "down"], **of)
     return [replace(report, again=partial(_again_on_a_cluster, name, of, report)) for report in reports]

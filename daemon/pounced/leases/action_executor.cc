@@ -197,7 +197,7 @@ void ActionExecutor::act(const lease::TellStatus& order) {
   status.node = order.node;
   status.devices = devices_shown(order);
   status.end_time_s = order.end_time_s;
-  status.given_time = order.given_time;
+  status.given = order.given;
   status.class_name = order.waiting.class_name;
   if (order.state == lease::LeaseState::kQueued) status.wait = wait_of(order.waiting, order.start_estimate_s);
   to_client(order.session, status);

@@ -126,7 +126,7 @@ model::LeaseRow row_of(const lease::LeaseView& view, bool stand_in, TimePoint no
   if (queued) row.wait = wait_of(view.why, view.start_s);
   row.start_s = queued ? 0 : view.start_s;
   row.end_s = view.end_s;
-  row.given_time = view.given_time;
+  row.given = view.given;
   row.waiting = view.waiting;
   row.running = view.running;
   row.worker_linked = view.worker_linked;

@@ -1,5 +1,5 @@
-"""The warning that the time of a lease is nearly over, while something of the user runs there, or that it is another
-time than was requested."""
+"""The warning that the time of a lease is nearly over, while something of the user runs there, or that Slurm gives it
+something else than was requested."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LATEST_S = 60
 
 
 class TimeLeft:
-    """Warns once for each lease and cell. Of another time than was requested once for each lease."""
+    """Warns once for each lease and cell. Of what Slurm gives and was not requested once for each lease."""
 
     def __init__(self) -> None:
         self._warned_of: tuple[Any, ...] = ()
-        self._given: set[tuple[str, int]] = set()
+        self._given: set[tuple[str, str]] = set()
 
     def warning(self, state: str | None, lease: _core.LeaseStatus | None, cell: int = 0) -> str:
         """The warning for a task in this state, on this lease, of that cell; empty: there is none."""
@@ -26,9 +26,9 @@ class TimeLeft:
             return ""
         start, end = lease.start_estimate, lease.end_time
         seconds = end - time.time()
-        if lease.given_time_min and (lease.lease, lease.given_time_min) not in self._given:
-            self._given.add((lease.lease, lease.given_time_min))
-            return _given(lease, seconds)
+        if lease.given and (lease.lease, lease.given) not in self._given:
+            self._given.add((lease.lease, lease.given))
+            return f"{_until(lease, seconds)}: {lease.given}"
         about = (lease.lease, end, cell)
         soon = _preempted(lease) or seconds <= _warned_before(end - start if start else 0)
         if about == self._warned_of or not soon:
@@ -48,10 +48,6 @@ def _warned_before(whole: float) -> float:
 def _words(lease: _core.LeaseStatus, seconds: float) -> str:
     why = " (a job that goes first takes its place)" if _preempted(lease) else ""
     return f"{_until(lease, seconds)}{why}; then all that is there ends: save what you need"
-
-
-def _given(lease: _core.LeaseStatus, seconds: float) -> str:
-    return f"{_until(lease, seconds)}: Slurm gives this job {lease.given_time_min} min, another time than was requested"
 
 
 def _until(lease: _core.LeaseStatus, seconds: float) -> str:

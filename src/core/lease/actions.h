@@ -95,8 +95,8 @@ struct TellStatus {  // on each change except idle <-> busy
   SlurmJobId job;
   std::string node, devices;
   std::int64_t start_estimate_s = 0, end_time_s = 0;  // unix; 0 = not known
-  std::chrono::minutes given_time{0};                 // Slurm's, if it is not what was requested
-  TimePoint not_before{};                             // requested: it is not submitted earlier
+  model::Given given;
+  TimePoint not_before{};  // requested: it is not submitted earlier
 };
 struct TellWorkerDown {
   SessionId session;

@@ -225,16 +225,20 @@ std::string devices_of(const Lease& lease, const JobView& view) {
   return view.devices.empty() || (!lease.workers.empty() && !before.empty()) ? before : view.devices;
 }
 
-// A site's rules (job_submit.lua) may have changed it at submission, and an admin later.
-std::chrono::minutes given_time(const Lease& lease, const JobView& view) {
-  const auto requested = lease.resources.time, given = view.resources.time;
-  return requested.count() > 0 && given.count() > 0 && given != requested ? given : std::chrono::minutes(0);
+// A job is compared only in what was requested and what Slurm tells of it. It tells one CPU neither way.
+model::Given given_of(const Lease& lease, const JobView& view) {
+  const auto other = [](auto requested, auto given) {
+    const decltype(given) none{};
+    return requested > none && given > none && given != requested ? given : none;
+  };
+  const Resources &requested = lease.resources, &given = view.resources;
+  return {other(requested.gpus, given.gpus), other(requested.cpus, given.cpus),
+          other(requested.memory_mib, given.memory_mib), other(requested.time, given.time)};
 }
 
 JobFacts facts_of(const Lease& lease, const JobView& view) {
-  JobFacts facts{job::waiting_of(view), view.nodes,      devices_of(lease, view),
-                 view.start_time_s,     view.end_time_s, given_time(lease, view),
-                 lease.facts.grace_s};
+  JobFacts facts{job::waiting_of(view), view.nodes,         devices_of(lease, view), view.start_time_s, view.end_time_s,
+                 given_of(lease, view), lease.facts.grace_s};
   if (view.preempt_time_s != 0 && view.state == JobState::kRunning)
     facts.grace_s = std::max<std::int64_t>(view.end_time_s - view.preempt_time_s, 0);
   if (facts.node.empty()) facts.node = lease.facts.node;

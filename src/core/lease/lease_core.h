@@ -38,11 +38,11 @@ struct LeaseView {
   std::string node, devices;
   job::Waiting why;                     // what Slurm last said of its wait
   std::int64_t start_s = 0, end_s = 0;  // unix; 0 = not known
-  std::chrono::minutes given_time{0};   // Slurm's, if it is not what was requested
-  std::uint32_t running = 0;            // tasks, by the workers' last beats
-  bool worker_linked = false;           // one of them at least
-  Cause reason;                         // why it is in this state
-  std::uint32_t waiting = 0;            // tasks not yet sent, by its request's last demand
+  model::Given given;
+  std::uint32_t running = 0;   // tasks, by the workers' last beats
+  bool worker_linked = false;  // one of them at least
+  Cause reason;                // why it is in this state
+  std::uint32_t waiting = 0;   // tasks not yet sent, by its request's last demand
   bool release_asked = false;
   TimePoint born{}, since{};  // since: in this state
   TimePoint not_before{};     // requested: it is not submitted earlier

@@ -168,8 +168,8 @@ struct JobFacts {
   job::Waiting waiting;
   std::string node, devices;
   std::int64_t start_s = 0, end_s = 0;
-  std::chrono::minutes given_time{0};  // Slurm's, if it is not what was requested
-  std::int64_t grace_s = 0;            // it is preempted, and had so long to end; end_s is then
+  model::Given given;
+  std::int64_t grace_s = 0;  // it is preempted, and had so long to end; end_s is then
   bool operator==(const JobFacts&) const = default;
 };
 

@@ -75,7 +75,7 @@ void tell_owner(Core& core, const Lease& lease) {
   status.devices = lease.facts.devices;
   status.start_estimate_s = lease.facts.start_s;
   status.end_time_s = lease.facts.end_s;
-  status.given_time = lease.facts.given_time;
+  status.given = lease.facts.given;
   status.not_before = submitted_not_before(core, lease);
   core.act(std::move(status));
 }
@@ -132,7 +132,7 @@ LeaseView view_of(const Core& core, const Lease& lease) {
   view.why = lease.facts.waiting;
   view.start_s = lease.facts.start_s;
   view.end_s = lease.facts.end_s;
-  view.given_time = lease.facts.given_time;
+  view.given = lease.facts.given;
   view.running = lease.running();
   view.worker_linked = lease.linked();
   view.reason = why_in_state(core, lease);

@@ -27,13 +27,17 @@ TEST(PutWordsTest, ALeaseSaysWhyItIsAsItIs) {
   EXPECT_EQ(with_words(status).reason, "other jobs go first; 3 jobs are ahead of it");
 }
 
-TEST(PutWordsTest, ALeaseWithAnotherTimeThanWasRequestedSaysSo) {
+TEST(PutWordsTest, ALeaseThatSlurmGivesSomethingElseThanWasRequestedSaysSo) {
   protocol::LeaseStatus status;
   status.cause = {.code = CauseCode::kSlurmWaits, .word = "Priority"};
-  status.given_time = std::chrono::minutes(5);
+  status.given.time = std::chrono::minutes(5);
 
   EXPECT_EQ(with_words(status).reason,
             "other jobs go first; Slurm gives this job 5 min, another time than was requested");
+
+  status.given = {1, 2, 2048, std::chrono::minutes(5)};
+  EXPECT_EQ(with_words(status).given.words,
+            "Slurm gives this job 1 GPU, 2 CPUs, 2048 MiB of memory, 5 min, not what was requested");
 }
 
 TEST(PutWordsTest, AnExpectedStartInsideAnotherValueSaysWhatItRestsOn) {

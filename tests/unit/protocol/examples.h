@@ -118,7 +118,7 @@ inline std::vector<Header> handshake_and_client_examples() {
                   "lion",
                   example_wait(),
                   "",
-                  std::chrono::minutes(5)},
+                  {1, 2, 2048, std::chrono::minutes(5)}},
       WorkerDown{kLease, {1}, {2}, example_error(), {kKey, std::vector{kTask}, "1"}},
       LeaseEnded{{3}, kLease, example_error(), 1'700'000'060},
       RequestFailed{{3}, example_error()},

@@ -37,22 +37,43 @@ INSTANTIATE_TEST_SUITE_P(EachEnd, JobEndTest,
                                            EndCase{JobEnd::kNotStarted, ErrorCode::kLeaseEnded},
                                            EndCase{JobEnd::kGone, ErrorCode::kLeaseEnded}));
 
-TEST_F(JobTest, AnotherTimeThanWasRequestedIsTold) {
+TEST_F(JobTest, WhatSlurmGivesIsToldWhereItIsNotWhatWasRequested) {
   Resources requested = one_gpu();
   requested.time = 79min;
+  requested.cpus = 8;
+  requested.memory_mib = 4096;
   start();
   open();
   demand(1, 0, requested);
   tell(Submitted{lease(1), job(7)});
   JobView changed = view(JobState::kRunning);
+  changed.resources = requested;
+  changed.resources.gpus = 2;
+  changed.resources.cpus = 4;
+  changed.resources.memory_mib = 2048;
   changed.resources.time = 5min;
   polled(changed);
   ASSERT_FALSE(only<TellStatus>().empty());
-  EXPECT_EQ(only<TellStatus>().back().given_time, 5min);
-  EXPECT_EQ(core.leases().front().given_time, 5min);
-  changed.resources.time = 79min;
+  EXPECT_EQ(only<TellStatus>().back().given, (model::Given{2, 4, 2048, 5min}));
+  EXPECT_EQ(core.leases().front().given, (model::Given{2, 4, 2048, 5min}));
+  changed.resources = requested;
   polled(changed);
-  EXPECT_EQ(core.leases().front().given_time, 0min);
+  EXPECT_FALSE(core.leases().front().given.differs());
+}
+
+TEST_F(JobTest, WhatWasNotRequestedOrIsNotToldIsNotComparedWithWhatSlurmGives) {
+  Resources requested = one_gpu();
+  requested.cpus = 8;
+  start();
+  open();
+  demand(1, 0, requested);
+  tell(Submitted{lease(1), job(7)});
+  JobView running = view(JobState::kRunning);
+  running.resources = one_gpu();  // one CPU is not told
+  running.resources.memory_mib = 2048;
+  running.resources.time = 60min;
+  polled(running);
+  EXPECT_FALSE(core.leases().front().given.differs());
 }
 
 TEST_F(JobTest, APreemptedLeaseIsReplacedWhenTasksStillWait) {
