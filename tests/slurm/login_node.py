@@ -96,7 +96,7 @@ class Running:
         def look():
             found = [r for r in self.reports if key in r]
             if not found and self.process.poll() is not None and not [r for r in self.reports if key in r]:
-                raise AssertionError(f"ended without reporting {key!r}:\n{self.output}")
+                raise AssertionError(f"ended with code {self.process.returncode} without reporting {key!r}:\n{self.output}")
             return found
 
         try:

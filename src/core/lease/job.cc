@@ -11,8 +11,9 @@ namespace pounce::lease {
 
 namespace {
 
-constexpr std::chrono::seconds kClosely{10};  // a batch system needs one or two to notice a dead process
-constexpr int kCloser = 4;                    // than poll_min
+constexpr std::chrono::seconds kClosely{10};      // a batch system needs one or two to notice a dead process
+constexpr int kCloser = 4;                        // than poll_min
+constexpr std::chrono::seconds kRecordComes{20};  // of a job's end in slurmdbd (daemon/pounce-slurm/final_state.cc)
 
 bool to_poll(const Core& core, const Lease& lease) {
   if (!lease.job || !lease.journalled || lease.over()) return false;
@@ -236,6 +237,12 @@ model::Given given_of(const Lease& lease, const JobView& view) {
           other(requested.memory_mib, given.memory_mib), other(requested.time, given.time)};
 }
 
+// A job ended before a worker came. Who ended it only slurmdbd knows, and pounce-slurm calls the job ending until it
+// does. The next job waits for that, so the looks must not widen.
+bool awaits_record(const Core& core, const Lease& lease) {
+  return lease.state == LeaseState::kEnding && lease.unheard() && core.now < lease.since + kRecordComes;
+}
+
 JobFacts facts_of(const Lease& lease, const JobView& view) {
   JobFacts facts{job::waiting_of(view), view.nodes,         devices_of(lease, view), view.start_time_s, view.end_time_s,
                  given_of(lease, view), lease.facts.grace_s};
@@ -259,6 +266,7 @@ void job_seen(Core& core, Lease& lease, const JobView& view) {
   lease.times_known = lease.times_known || view.state == JobState::kRunning;
   const LeaseState was = lease.state;
   tell_lease(core, lease, view);
+  if (awaits_record(core, lease)) poll_soon(core, core.times.poll_min);
   if (lease.state == was && !(lease.facts == before)) tell_owner(core, lease);
 }
 

@@ -330,6 +330,17 @@ TEST_F(JobTest, AJobThatSlurmCouldNotStartIsTriedAgainSoon) {
   EXPECT_EQ(now - ended, 2s);
 }
 
+// The looks widened, so that the next job was requested a minute after root had ended the last.
+TEST_F(JobTest, WhileTheRecordOfAnEndIsLateTheLooksDoNotWiden) {
+  given_queued();
+  polled(view(JobState::kRunning));
+  for (int late = 0; late < 4; ++late) polled(view(JobState::kEnding));
+  const TimePoint last = now;
+  polled(view(JobState::kEnded, JobEnd::kNotStarted));
+  EXPECT_EQ(now - last, 2s);
+  EXPECT_EQ(core.leases()[0].reason.code, CauseCode::kRetrySoon);
+}
+
 TEST_F(JobTest, APollSaysOfWhichJobsNoWorkerHasCome) {
   given_queued();
   wait_for<PollJobs>();
