@@ -16,7 +16,7 @@ from conftest import LONG, SYSTEMS, built_wheel, install_commands
 
 pytestmark = pytest.mark.skipif(not LONG, reason="it compiles for some minutes and starts a Slurm: in long runs")
 CLUSTER = ROOT / "packaging" / "cluster"
-CLUSTER_ID = os.environ.get("POUNCE_CLUSTER_ID", "7")  # the other suites have 0 to 6, 8 and 9
+CLUSTER_ID = os.environ.get("POUNCE_CLUSTER_ID", "7")  # the other suites have 0 and 8 to 10, what tests start 20 to 149
 
 # For sh, as root on the login side: alice's command sees Slurm, its headers and a compiler, and neither this tree nor the headers that
 # came with the wheel.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import cluster_command, worker_number
-from login_node import RELEASE, SHARED, release_is_at_least
+from conftest import cluster_command
+from login_node import RELEASE, own_cluster_number, release_is_at_least
 
 pytestmark = [pytest.mark.skipif(not release_is_at_least("23.11"), reason=f"Slurm {RELEASE or '22.05'} has no auth/slurm"),
               pytest.mark.xdist_group("auth_slurm")]  # its sockets are the machine's: one such cluster at a time
@@ -14,10 +14,10 @@ pytestmark = [pytest.mark.skipif(not release_is_at_least("23.11"), reason=f"Slur
 
 @pytest.fixture(scope="module")
 def cluster_without_munged(cluster):
-    number = SHARED + 120 + worker_number()
-    cluster_command(number, "up", "--auth", "slurm")
-    yield number
-    cluster_command(number, "down")
+    with own_cluster_number() as number:
+        cluster_command(number, "up", "--auth", "slurm")
+        yield number
+        cluster_command(number, "down")
 
 
 def test_a_call_runs_with_a_gpu_and_the_doctor_says_what_stands_for_munge(cluster_without_munged, login_node, make_user):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from gateway import of_cluster
-from login_node import CLUSTER, SHARED, LoginNode, User, wait_until
+from login_node import CLUSTER, SHARED, LoginNode, User, own_cluster_number, wait_until
 
 
 # Files with tests of a minute and more. They begin first: at the end one worker would be busy with them, and the others with nothing.
@@ -52,9 +52,9 @@ def spare_cluster():
     """A second cluster for the tests of one file that stop its daemons or cut its links: nobody else waits for those."""
     if os.geteuid() != 0:
         pytest.skip("only root can start the disposable Slurm and its namespaces")
-    number = SHARED + 1 + worker_number()
-    yield number
-    cluster_command(number, "down")
+    with own_cluster_number() as number:
+        yield number
+        cluster_command(number, "down")
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ SuspendTimeout=10
 
 @pytest.fixture(scope="module")
 def site(cluster):
-    with site_cluster(2, growing) as started:
+    with site_cluster(growing) as started:
         yield started
 
 

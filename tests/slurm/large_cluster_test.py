@@ -7,10 +7,9 @@ import json
 import os
 
 import pytest
-from conftest import worker_number
 from large_cluster import LargeCluster
 from large_questions import Questions
-from login_node import SHARED
+from login_node import own_cluster_number
 
 NODES, JOBS, IDLE_S = 500, 5000, 40
 
@@ -22,19 +21,20 @@ def asked():
     """Every question, asked once, with what it cost."""
     if os.geteuid() != 0:
         pytest.skip("only root can start the disposable Slurm and its namespaces")
-    cluster = LargeCluster(SHARED + 60 + worker_number(), NODES, JOBS)
-    cluster.up()
-    try:
-        cluster.fill()
-        assert cluster.length() >= JOBS * 0.9
-        questions = Questions(cluster, IDLE_S)
+    with own_cluster_number() as number:
+        cluster = LargeCluster(number, NODES, JOBS)
+        cluster.up()
         try:
-            questions.run()
+            cluster.fill()
+            assert cluster.length() >= JOBS * 0.9
+            questions = Questions(cluster, IDLE_S)
+            try:
+                questions.run()
+            finally:
+                questions.close()
+            yield questions.rows
         finally:
-            questions.close()
-        yield questions.rows
-    finally:
-        cluster.down()
+            cluster.down()
 
 
 def counts(row: dict) -> dict[str, int]:

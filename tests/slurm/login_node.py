@@ -7,6 +7,7 @@ one scenario's killed daemon is nobody else's. A User runs programs there as an 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import subprocess
 import tempfile
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -36,6 +38,30 @@ GPU_IN_SQUEUE = "gres/gpu" if release_is_at_least("23.11") else "gres:gpu"
 
 def cluster_folder(cluster_id: int) -> Path:
     return Path(os.environ.get("POUNCE_CLUSTER_DIR") or ("/opt/pounce-cluster" + (f"-{cluster_id}" if cluster_id else "")))
+
+
+_OWN_NUMBERS = range(20, 150)  # below: those that suites and people name; above: ports that Linux gives to connections
+
+
+@contextlib.contextmanager
+def own_cluster_number() -> Iterator[int]:
+    """A cluster's number that nothing else on this machine has while the block runs: suites start clusters beside each other, and
+    other runs of these tests may be under way. What a killed run left under it is ended first."""
+    for number in _OWN_NUMBERS:
+        lock = os.open(f"/run/lock/pounce-tests-{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            continue
+        try:
+            if cluster_folder(number).exists():
+                subprocess.run([str(CLUSTER), "down"], check=True, env={**os.environ, "POUNCE_CLUSTER_ID": str(number)}, stdout=subprocess.DEVNULL)
+            yield number
+        finally:
+            os.close(lock)
+        return
+    raise AssertionError(f"all of {_OWN_NUMBERS} are taken")
 
 
 def built_helper(build: Path) -> list[Path]:

@@ -69,7 +69,7 @@ TaskProlog={home}/etc/task_prolog
 
 @pytest.fixture(scope="module")
 def odd_site(cluster):
-    with site_cluster(0, odd, nodes=3) as started:
+    with site_cluster(odd, nodes=3) as started:
         yield started
 
 

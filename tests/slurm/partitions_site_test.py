@@ -42,7 +42,7 @@ PartitionName=small Nodes=g2 QOS=tabby MaxTime=1440 State=UP
 
 @pytest.fixture(scope="module")
 def site(cluster):
-    with site_cluster(1, by_partitions) as started:  # a partition's accounts that nobody has are none to newer slurmctlds
+    with site_cluster(by_partitions) as started:  # a partition's accounts that nobody has are none to newer slurmctlds
         started.run("sacctmgr", "--immediate", "add", "account", "physics")
         started.run("scontrol", "reconfigure")
         yield started

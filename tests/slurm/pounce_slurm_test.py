@@ -10,9 +10,8 @@ from pathlib import Path
 
 import gateway
 import pytest
-from conftest import worker_number
 from gateway import Gateway, of_cluster
-from login_node import CLUSTER, SHARED, cluster_folder, wait_until
+from login_node import CLUSTER, SHARED, cluster_folder, own_cluster_number, wait_until
 
 CLASSES = ["cheetah", "lion", "panther", "tabby"]
 
@@ -267,10 +266,10 @@ def test_nothing_of_an_outer_job_reaches_an_inner_one(start):
 def own_cluster():
     if os.geteuid() != 0:
         pytest.skip("only root can start the disposable Slurm and its namespaces")
-    number = SHARED + 110 + worker_number()
-    subprocess.run([str(CLUSTER), "up"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
-    yield number
-    subprocess.run([str(CLUSTER), "down"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
+    with own_cluster_number() as number:
+        subprocess.run([str(CLUSTER), "up"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
+        yield number
+        subprocess.run([str(CLUSTER), "down"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
 
 
 def daemon_of(cluster_id: int, name: str) -> int:

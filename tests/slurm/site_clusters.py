@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gateway import of_cluster
-from login_node import CLUSTER, cluster_folder
-
-FIRST = 130  # their numbers begin there, whichever is the shared one
+from login_node import CLUSTER, cluster_folder, own_cluster_number
 
 
 def node_line(cluster_id: int, node: int, has: str, state: str = "UNKNOWN") -> str:
@@ -28,7 +26,7 @@ class SiteCluster:
 
     def __init__(self, number: int, nodes: int = 2):
         self.nodes = nodes
-        self.cluster_id = FIRST + number
+        self.cluster_id = number
         self.home = cluster_folder(self.cluster_id)
 
     def command(self, *words: str, check: bool = True) -> subprocess.CompletedProcess:
@@ -44,16 +42,17 @@ class SiteCluster:
 
 
 @contextmanager
-def site_cluster(number: int, configuration, *options: str, nodes: int = 2) -> Iterator[SiteCluster]:
+def site_cluster(configuration, *options: str, nodes: int = 2) -> Iterator[SiteCluster]:
     """Started with the files that `configuration(cluster)` returns by their names; ended with the block."""
-    cluster = SiteCluster(number, nodes)
-    with tempfile.TemporaryDirectory(prefix="pounce-site-") as folder:
-        for name, (text, mode) in configuration(cluster).items():
-            Path(folder, name).write_text(text)
-            Path(folder, name).chmod(mode)
-        os.chmod(folder, 0o755)
-        cluster.command("up", "--site", folder, *options)
-    try:
-        yield cluster
-    finally:
-        cluster.command("down")
+    with own_cluster_number() as number:
+        cluster = SiteCluster(number, nodes)
+        with tempfile.TemporaryDirectory(prefix="pounce-site-") as folder:
+            for name, (text, mode) in configuration(cluster).items():
+                Path(folder, name).write_text(text)
+                Path(folder, name).chmod(mode)
+            os.chmod(folder, 0o755)
+            cluster.command("up", "--site", folder, *options)
+        try:
+            yield cluster
+        finally:
+            cluster.command("down")

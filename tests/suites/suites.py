@@ -157,7 +157,7 @@ def bench(options: Options) -> list[Report]:
 
 # ---- on a real Slurm -------------------------------------------------------------------------------------------------
 
-NOTEBOOK_CLUSTER, CHAOS_CLUSTER, RELEASES_CLUSTER = "9", "8", "10"  # the scenarios of the slurm suite have 0 to 6
+NOTEBOOK_CLUSTER, CHAOS_CLUSTER, RELEASES_CLUSTER = "9", "8", "10"  # the slurm suite has 0, what its tests start 20 to 149
 
 
 def slurm(options: Options) -> list[Report]:
