@@ -14,6 +14,7 @@
 #include <list>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/check.h"
 #include "base/threads.h"
@@ -31,7 +32,8 @@ constexpr int kHoldsAlone = 16;
 
 struct Waiter {  // a thread in pump_until
   const std::function<bool()>& done;
-  bool finished = false, leads = false;
+  const TimePoint deadline;
+  bool asked = false, finished = false, leads = false;  // asked: done() was called
   std::condition_variable signal;  // signals: finished, become the leader, or take the leader token for a turn
 };
 
@@ -73,9 +75,14 @@ struct LeaderToken::Impl {
   void turn(Lock& lock, TimePoint until);
   bool turn_is_due() const { return holds >= kHoldsAlone && !leading && wanting == 0 && !stopping; }
 
-  bool pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted);
-  bool lead(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted);
+  bool pump(Lock& lock, Waiter& me, const std::function<bool()>& interrupted);
+  bool follow(Lock& lock, Waiter& me);
+  bool lead(Lock& lock, Waiter& me, const std::function<bool()>& interrupted);
   void leave(Waiter& me);
+  void end();
+  void gone() {
+    if (--inside == 0 && stopping) empty.notify_all();
+  }
 
   void stand_by();
   void park(Lock& lock);
@@ -89,8 +96,10 @@ struct LeaderToken::Impl {
   std::mutex mutex;                 // guards everything below; never held during a turn or an act
   std::condition_variable freed;    // for threads in hold()
   std::condition_variable standby;  // for the stand-by thread alone
+  std::condition_variable empty;    // for the destructor
   bool held = false, in_turn = false, woken = false, parked = false, stopping = false;
   std::thread::id holder;
+  int inside = 0;                    // threads in hold() and pump_until()
   int wanting = 0;                   // threads in hold() that wait
   int holds = 0;                     // since the last turn
   bool leading = false;              // there is a leader, even while it checks for signals without the token
@@ -150,9 +159,10 @@ void LeaderToken::Impl::take_to_turn(Lock& lock, Waiter& leader) {
 void LeaderToken::Impl::check_waiters() {
   check_due = false;
   for (Waiter* waiter : waiters) {
-    if (waiter->finished || !waiter->done()) continue;
-    waiter->finished = true;
-    waiter->signal.notify_one();
+    if (waiter->finished) continue;
+    waiter->finished = waiter->done();
+    const bool was_late = !std::exchange(waiter->asked, true) && Clock::now() >= waiter->deadline;
+    if (waiter->finished || was_late) waiter->signal.notify_one();
   }
 }
 
@@ -175,13 +185,10 @@ void LeaderToken::Impl::turn(Lock& lock, TimePoint until) {
 
 // ---- threads in pump_until ---------------------------------------------------------------------------------------
 
-bool LeaderToken::Impl::pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
+bool LeaderToken::Impl::pump(Lock& lock, Waiter& me, const std::function<bool()>& interrupted) {
   if (leading) wake_holder();  // our result may have come in an earlier turn: the leader must check us
   while (leading) {
-    me.signal.wait_until(lock, std::min(deadline, Clock::now() + kLook),
-                         [&] { return me.finished || !leading || stopping; });
-    if (me.finished) return true;
-    if (stopping || Clock::now() >= deadline) return false;
+    if (follow(lock, me)) return me.finished;
     if (!leading) break;
     lock.unlock();
     const bool stop = interrupted();
@@ -189,17 +196,27 @@ bool LeaderToken::Impl::pump(Lock& lock, Waiter& me, TimePoint deadline, const s
     if (me.finished || stop) return me.finished;
   }
   leading = me.leads = true;
-  return lead(lock, me, deadline, interrupted);
+  return lead(lock, me, interrupted);
 }
 
-bool LeaderToken::Impl::lead(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
+// Waits while another thread leads. True: this wait is over. However late it is, the leader calls done() once first:
+// a caller that tries again would else try for ever.
+bool LeaderToken::Impl::follow(Lock& lock, Waiter& me) {
+  const auto late = [&] { return me.asked && Clock::now() >= me.deadline; };
+  const TimePoint look = Clock::now() + kLook;
+  me.signal.wait_until(lock, me.asked ? std::min(me.deadline, look) : look,
+                       [&] { return me.finished || !leading || stopping || late(); });
+  return me.finished || stopping || late();
+}
+
+bool LeaderToken::Impl::lead(Lock& lock, Waiter& me, const std::function<bool()>& interrupted) {
   while (!stopping) {
     take_to_turn(lock, me);
     if (check_due) check_waiters();
     const TimePoint now = Clock::now();
-    const bool over = me.finished || now >= deadline || stopping;
+    const bool over = me.finished || now >= me.deadline || stopping;
     // A thread in hold() waits here only when this turn has precedence: then handle only what is ready.
-    if (!over) turn(lock, wanting > 0 ? now : std::min({deadline, now + kLook, engine.next_deadline()}));
+    if (!over) turn(lock, wanting > 0 ? now : std::min({me.deadline, now + kLook, engine.next_deadline()}));
     release();
     if (over || me.finished) return me.finished;
     lock.unlock();
@@ -218,6 +235,16 @@ void LeaderToken::Impl::leave(Waiter& me) {
   const auto next =
       std::find_if(waiters.begin(), waiters.end(), [](const Waiter* waiter) { return !waiter->finished; });
   if (next != waiters.end()) (*next)->signal.notify_one();
+}
+
+// Waits until no thread is inside: the memory goes with the destructor.
+void LeaderToken::Impl::end() {
+  Lock lock(mutex);
+  stopping = true;
+  standby.notify_all();
+  for (Waiter* waiter : waiters) waiter->signal.notify_one();
+  wake_holder();
+  empty.wait(lock, [this] { return inside == 0; });
 }
 
 // ---- the stand-by thread -----------------------------------------------------------------------------------------
@@ -277,18 +304,18 @@ LeaderToken::~LeaderToken() {
     static_cast<void>(impl_.release());  // the thread and locks belong to the parent process: leak on purpose
     return;
   }
-  {
-    const Impl::Lock lock(impl_->mutex);
-    impl_->stopping = true;
-    impl_->standby.notify_all();
-    impl_->wake_holder();
-  }
+  impl_->end();
   impl_->thread.join();
 }
 
 void LeaderToken::hold(const std::function<void()>& act) {
   if (impl_->abandoned) return;
   Impl::Lock lock(impl_->mutex);
+  ++impl_->inside;
+  const AtExit gone([&] {
+    if (!lock.owns_lock()) lock.lock();
+    impl_->gone();
+  });
   if (impl_->mine()) {  // inside a turn or an act of this thread
     lock.unlock();
     return act();
@@ -310,14 +337,16 @@ bool LeaderToken::pump_until(const std::function<bool()>& done, TimePoint deadli
   if (impl_->abandoned) return false;
   Impl::Lock lock(impl_->mutex);
   POUNCE_CHECK(!impl_->mine(), "pump_until inside an engine turn or an act");
-  Waiter me{done, false, false, {}};
+  Waiter me{done, deadline, false, false, false, {}};
+  ++impl_->inside;
   impl_->waiters.push_back(&me);
   impl_->check_due = true;
   const AtExit leave([&] {
     if (!lock.owns_lock()) lock.lock();  // interrupted() threw
     impl_->leave(me);
+    impl_->gone();
   });
-  return impl_->pump(lock, me, deadline, interrupted);
+  return impl_->pump(lock, me, interrupted);
 }
 
 void LeaderToken::abandon_after_fork() { impl_->abandoned = true; }

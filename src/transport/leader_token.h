@@ -31,16 +31,16 @@ class LeaderToken {
  public:
   LeaderToken(Engine& engine, std::string thread_name,
               std::chrono::microseconds grace = std::chrono::microseconds(500));
-  ~LeaderToken();  // stops the stand-by thread
+  ~LeaderToken();  // ends the waits of other threads, waits until none is inside, and stops the stand-by thread
 
   // Runs `act` while holding the leader token. Waits for the holds of others and at most one engine turn (a turning
   // holder is woken). Inside a turn or an act of the same thread it runs at once.
   void hold(const std::function<void()>& act);
 
   // Pumps the engine, or waits while another thread does, until done() or `deadline`; true if done(). Not inside a
-  // turn. The turning thread calls done() while holding the leader token, never again once it returned true; done()
-  // must not use the leader token. interrupted() is called without the leader token after each turn and at least
-  // every 200 ms; when it returns true, pump_until returns at once.
+  // turn. The turning thread calls done(), once at least, while holding the leader token, never again once it returned
+  // true; done() must not use the leader token. interrupted() is called without the leader token after each turn and at
+  // least every 200 ms; when it returns true, pump_until returns at once.
   bool pump_until(const std::function<bool()>& done, TimePoint deadline, const std::function<bool()>& interrupted);
 
   // In a forked child (pthread_atfork) the stand-by thread is gone and the engine is the parent's. Every later call

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -164,6 +165,58 @@ TEST_F(LeaderTokenTest, AFollowerIsAskedWhetherItsThingHasAlreadyHappened) {
 
   engine.post();
   leader.join();
+}
+
+// Found by a worker whose second thread waited too: the main thread came with a time that was over, was never asked
+// whether a task had come, and tried again without a pause.
+TEST_F(LeaderTokenTest, AFollowerIsAskedHoweverLateItComes) {
+  LeaderToken leader_token(engine, "standby", kNoStandBy);
+  std::thread leader([&] { leader_token.pump_until([&] { return engine.letters == 1; }, later(), kNever); });
+  engine.wait_for_turn(1);
+  int asked = 0;
+
+  for (int i = 0; i < 100; ++i)
+    EXPECT_FALSE(leader_token.pump_until([&] { return ++asked == 0; }, Clock::now() - 1s, kNever));
+
+  EXPECT_GE(asked, 100);
+  engine.post();
+  leader.join();
+}
+
+// Found by reading: a thread that was inside went on with memory that was freed.
+TEST_F(LeaderTokenTest, EndsWhenNoThreadIsInside) {
+  auto leader_token = std::make_unique<LeaderToken>(engine, "standby", kNoStandBy);
+  std::atomic<bool> inside = false, ended = false, saw_the_end = false;
+  const auto lingers = [&] {
+    inside = true;
+    for (const TimePoint until = Clock::now() + 100ms; !ended && Clock::now() < until;) std::this_thread::yield();
+    saw_the_end = ended.load();
+    return true;
+  };
+  std::thread waiting([&, token = leader_token.get()] { token->pump_until([] { return false; }, later(), lingers); });
+  engine.post();
+  while (!inside) std::this_thread::yield();
+
+  leader_token.reset();
+  ended = true;
+
+  waiting.join();
+  EXPECT_FALSE(saw_the_end);
+}
+
+// The same for a thread that follows, and one that leads in an engine that has nothing to do.
+TEST_F(LeaderTokenTest, EndsTheWaitsOfOtherThreads) {
+  auto leader_token = std::make_unique<LeaderToken>(engine, "standby", kNoStandBy);
+  const auto wait = [token = leader_token.get()] { token->pump_until([] { return false; }, later(), kNever); };
+  std::thread leader(wait);
+  engine.wait_for_turn(1);
+  std::thread follower(wait);
+  engine.wait_for_turn(2);  // it has made itself known
+
+  leader_token.reset();
+
+  leader.join();
+  follower.join();
 }
 
 TEST_F(LeaderTokenTest, AFollowerLeadsWhenTheLeaderGoes) {
