@@ -331,6 +331,15 @@ void bind_client(py::module_& m) {
           "(task: str, message: bytes, /) -> None\n"
           "To a task that runs, or to the worker that showed its last message for it.")
       .def(
+          "look",
+          [](Client& self, const LeaseId& lease, std::uint32_t question, const py::bytes& text) {
+            const Bytes message = to_buffer(text, true);
+            return with_engine(self, [&](Engine& engine) { return engine.look(lease, question, message); });
+          },
+          "(lease: str, question: int, text: bytes, /) -> bool\n"
+          "Asks the lease's first worker what lives there; the answer is a message without a task. False: no worker is "
+          "connected.")
+      .def(
           "read_to_the_end",
           [](Client& self, std::uint32_t seconds) {
             with_engine(self, [&](Engine& engine) { engine.read_to_the_end(std::chrono::seconds(seconds)); });

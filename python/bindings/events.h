@@ -107,6 +107,18 @@ struct JobOutcome {
   }
 };
 
+// What a client asks about the interpreter. `number` 0: no question came in time.
+struct LookQuestion {
+  SessionId session;
+  std::uint32_t number = 0;
+  pybind11::bytes text = pybind11::bytes();  // JSON
+
+  static constexpr auto fields() {
+    return table(field("session", &LookQuestion::session), field("number", &LookQuestion::number),
+                 field("text", &LookQuestion::text));
+  }
+};
+
 struct ErrorCodeRow {
   std::string code, name, remedy;
 

@@ -91,6 +91,7 @@ void bind_records(py::module_& m) {
   define<Waited>(m, "Waited");
   define<PickledObject>(m, "PickledObject");
   define<JobParts>(m, "JobParts");
+  define<LookQuestion>(m, "LookQuestion");
   define<JobOutcome>(m, "JobOutcome");
 }
 

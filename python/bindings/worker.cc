@@ -187,11 +187,12 @@ class PyWorker {
 
   // Any thread; blocks while the reader is far behind, like printing.
   void show(const py::bytes& text, const std::vector<py::bytes>& buffers) {
-    if (host_ == nullptr || host_->forked()) return;
+    const std::shared_ptr<WorkerHost> host = host_;
+    if (host == nullptr || host->forked()) return;
     std::vector<Bytes> message{own_bytes(std::string(text))};
     for (const py::bytes& buffer : buffers) message.push_back(own_bytes(std::string(buffer)));
     std::fflush(stdout);
-    while (!shown(message))
+    while (!shown(*host, message))
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
 
@@ -218,6 +219,35 @@ class PyWorker {
     }
     if (raised) throw py::error_already_set();
     return message ? py::object(py::bytes(message->front())) : py::none();
+  }
+
+  // Any thread but the main one; blocks. None: close_looks() was called, or this is a forked child.
+  std::optional<LookQuestion> next_look(double seconds) {
+    const std::shared_ptr<WorkerHost> host = host_;
+    if (host == nullptr || host->forked()) return std::nullopt;
+    std::optional<worker::LookQuestion> question;
+    bool closed = false;
+    {
+      const py::gil_scoped_release release;
+      const auto until = Clock::now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+      question = host->looks().next(until);
+      closed = !question && host->looks().closed();
+    }
+    if (closed) return std::nullopt;
+    if (!question) return LookQuestion{};
+    return LookQuestion{question->session, question->number, py::bytes(question->text)};
+  }
+
+  void answer_look(const SessionId& session, std::uint32_t number, const py::bytes& text) {
+    const std::shared_ptr<WorkerHost> host = host_;
+    if (host == nullptr || host->forked()) return;
+    Bytes answer = own_bytes(std::string(text));
+    const py::gil_scoped_release release;
+    host->with_engine([&](WorkerEngine& engine) { engine.looks().answer(session, number, std::move(answer)); });
+  }
+
+  void close_looks() {
+    if (host_ != nullptr && !host_->forked()) host_->looks().close();
   }
 
   bool ending() const { return host_ == nullptr || host_->ending(); }  // any thread
@@ -267,11 +297,13 @@ class PyWorker {
   void set_cloudpickle(std::string version) {
     host_->with_engine([&](WorkerEngine& engine) { engine.attach_handler().set_cloudpickle(std::move(version)); });
   }
+  // Another thread of Python may be inside the host: the last one out destroys it.
   void close() {
-    const py::gil_scoped_release release;
     if (host_->forked()) return;
     host_for_fork = nullptr;
-    host_.reset();
+    std::shared_ptr<WorkerHost> host = std::move(host_);
+    const py::gil_scoped_release release;
+    host.reset();
   }
 
   // One job in Python.
@@ -324,9 +356,9 @@ class PyWorker {
     if (interrupted) swallow_interrupt();
   }
 
-  bool shown(const std::vector<Bytes>& message) {
+  static bool shown(WorkerHost& host, const std::vector<Bytes>& message) {
     const py::gil_scoped_release release;
-    const bool taken = host_->with_engine([&](WorkerEngine& engine) { return engine.output().show(message); });
+    const bool taken = host.with_engine([&](WorkerEngine& engine) { return engine.output().show(message); });
     if (!taken) std::this_thread::sleep_for(kReaderPause);
     return taken;
   }
@@ -390,7 +422,7 @@ class PyWorker {
     if (host_->forked()) ::_exit(0);
   }
 
-  std::unique_ptr<WorkerHost> host_;
+  std::shared_ptr<WorkerHost> host_;
 };
 
 }  // namespace
@@ -442,6 +474,12 @@ void bind_worker(py::module_& m) {
       .def("answer", &PyWorker::answer,
            "(seconds: float, /) -> bytes | None\nMain thread, also when the worker ends: the client's answer to what "
            "was shown. None: none came in time, or no client is there.")
+      .def("next_look", &PyWorker::next_look,
+           "(seconds: float, /) -> LookQuestion | None\nA thread of its own: the next question about what lives here; "
+           "number 0: none came in time. None: close_looks() was called.")
+      .def("answer_look", &PyWorker::answer_look,
+           "(session: str, number: int, text: bytes, /) -> None\nAny thread: JSON, for who asked.")
+      .def("close_looks", &PyWorker::close_looks, "() -> None\nAny thread.")
       .def("ending", &PyWorker::ending, "() -> bool\nAny thread, cheap: the worker ends.")
       .def("yield_asked", &PyWorker::yield_asked,
            "() -> bool\nAny thread, cheap: a task waits, and the running loop can be left.")

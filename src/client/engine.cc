@@ -143,6 +143,13 @@ void Engine::tell(const TaskId& task, const std::vector<Bytes>& message) {
   if (link != nullptr) link->connection().send(protocol::Input{task}, message);
 }
 
+bool Engine::look(const LeaseId& lease, std::uint32_t question, const Bytes& text) {
+  WorkerLink* const link = workers_.link_at({lease, 0});
+  if (link == nullptr || !link->connection().attached()) return false;
+  link->connection().send(protocol::Look{question}, {text});
+  return true;
+}
+
 std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) const {
   const auto request = machine_.request_of(task);
   return request ? daemon_.leases().of_request(*request) : std::nullopt;
@@ -187,7 +194,7 @@ void Engine::on_link(const task::WorkerRef& place, LinkEvent event) {
           },
           [&](TaskPrinted& printed) {
             const bool is_message = printed.stream == "message";
-            if (is_message) worker->shown = printed.task;
+            if (is_message && !printed.task.empty()) worker->shown = printed.task;
             events_.push(Printed{printed.task, printed.stream == "stderr", std::move(printed.text), is_message,
                                  std::move(printed.buffers)});
           },

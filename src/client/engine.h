@@ -80,6 +80,8 @@ class Engine final : public transport::Engine {
   // Sends input to the code of a running task, which requested it; after the task's end, to the worker that showed
   // its last message.
   void tell(const TaskId& task, const std::vector<Bytes>& message);
+  // Asks the first worker of a lease what lives there. False: it is not connected, and nothing was sent.
+  bool look(const LeaseId& lease, std::uint32_t question, const Bytes& text);
   // From now on the connections of an ended lease are read until its workers close them, for this long at most.
   void read_to_the_end(Duration most) { daemon_.held().read_to_the_end(most); }
   bool reads_on() const { return !daemon_.held().empty(); }  // after the end of a lease or the death of a worker

@@ -158,6 +158,11 @@ void WorkerLink::take_one(protocol::Header header, transport::Message message, s
             for (std::size_t i = 2; i < message.size(); ++i) printed.buffers.emplace_back(message[i].text());
             pass_on(printed);
           },
+          [&](protocol::Look&) {  // an answer, which belongs to no task
+            if (message.size() != 2) return;
+            TaskPrinted answer{{}, "message", std::string(message[1].text()), {}};
+            pass_on(answer);
+          },
           [&](protocol::Started& started) { pass_on(started); }, [&](protocol::QueryIs& answer) { pass_on(answer); },
           [&](protocol::Leaving& leaving) { pass_on(leaving); }, [&](protocol::Beat& beat) { take_beat(beat); },
           [&](protocol::Have& have) {

@@ -83,6 +83,6 @@ using Header =
                  InterpreterUp, InterpreterDown, WorkerBeat, WorkerGpus, Admit, Dismiss, EndWorker, RunDetached,
                  DetachedEnded, Ready, Activity, Walltime, YieldSteps, Attach, Attached, Several, Function, Object,
                  Serve, NotFetched, Chunk, Fetch, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs,
-                 Leaving, CancelTask, Input>;
+                 Leaving, CancelTask, Input, Look>;
 
 }  // namespace pounce::protocol

@@ -345,4 +345,17 @@ struct Input {
   static constexpr auto fields() { return table(field("task", &Input::task)); }
 };
 
+struct Look {
+  static constexpr char kType[] = "look";
+  static constexpr About kAbout{"K → I, I → K", "JSON",
+                                "what lives in the interpreter: completions of a text, what is known of a name. A "
+                                "second thread of it answers, whatever its main thread runs. No task, and no use of "
+                                "the lease; a question may stay without an answer"};
+  std::uint32_t question = 0;
+
+  static constexpr auto fields() {
+    return table(field("question", &Look::question, "the client's number of it, which the answer repeats"));
+  }
+};
+
 }  // namespace pounce::protocol

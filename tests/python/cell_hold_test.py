@@ -68,7 +68,7 @@ def test_a_cell_without_our_magics_goes_to_the_worker_that_is_held(cell):
 
 
 @pytest.mark.parametrize("cell", ["", "# nothing", "%%pounce --cpus 2\nx", "%pounce status", "x = 1\n%pounce status", "exit", "quit()",
-                                  "# why\n%%pounce\nx", "%pounce?"])
+                                  "# why\n%%pounce\nx", "%pounce?", "%whos", "%who int"])
 def test_a_cell_of_ours_or_of_nothing_stays(cell):
     assert not goes(cell.splitlines(keepends=True))
 

@@ -103,11 +103,20 @@ class Notebook:
         return question["prompt"], question["password"]
 
     def completed(self, line: str) -> list[str]:
-        asked = self.client.complete(line)
+        return self.completion(line)["matches"]
+
+    def completion(self, text: str) -> dict:
+        """What the tab key gets behind the text."""
+        return self._answered(self.client.complete(text))
+
+    def inspected(self, name: str, detail: int) -> dict:
+        return self._answered(self.client.inspect(name, detail_level=detail))
+
+    def _answered(self, asked: str) -> dict:
         while True:
             reply = self.client.get_shell_msg(timeout=SECONDS)
             if reply["parent_header"].get("msg_id") == asked:
-                return reply["content"]["matches"]
+                return reply["content"]
 
     def run(self, source: str) -> Shown:
         return self.ended(self.start(source))

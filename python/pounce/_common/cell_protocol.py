@@ -164,3 +164,38 @@ class PartingOffer:
     state: str  # the namespace's id
     holder: str
     parts: Sequence[tuple[str, int, int]] | None = None  # blob, start and size of each buffer; None: it is the list
+
+
+# ---- looks: JSON beside the tasks, from the notebook's side and back --------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A question about what lives on a worker, which a cell that runs there does not notice."""
+
+    kind: str  # "complete", "inspect" or "variables"
+    text: str  # a cell's source, or a name, or types of variables
+    offset: int = 0  # of the cursor in it
+    options: dict[str, bool | int | str | list[str]] = field(default_factory=dict)  # of the notebook's completer
+    detail: int = 0  # 1: with the source
+    omit: Sequence[str] = ()  # sections
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRow:
+    """As IPython's Completion."""
+
+    start: int
+    end: int
+    text: str
+    type: str | None
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookAnswer:
+    """Of one kind of question each."""
+
+    completions: Sequence[CompletionRow] = ()
+    bundle: dict[str, str] | None = None  # what is known of the name, by MIME types; None: nothing
+    table: str = ""  # that %whos prints

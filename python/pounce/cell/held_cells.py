@@ -13,6 +13,7 @@ LOCAL = "--local"
 _OURS = re.compile(r"\s*%pounce\b")
 _CELL_MAGIC = re.compile(r"%%pounce\b")
 _OF_THE_SHELL = re.compile(r"(exit|quit)(\s*\(\s*\))?\s*;?")  # ends ipython
+_OF_BOTH = re.compile(r"%whos?(\s.*)?")  # shows the variables of both sides
 
 
 class HeldCells:
@@ -72,7 +73,8 @@ def goes(lines: list[str]) -> bool:
     code = _code(lines)
     if not code or _CELL_MAGIC.match(code[0]) or _has_ours(lines):
         return False
-    return not _OF_THE_SHELL.fullmatch(code[0].strip()) or len(code) > 1
+    first = code[0].strip()
+    return len(code) > 1 or not (_OF_THE_SHELL.fullmatch(first) or _OF_BOTH.fullmatch(first))
 
 
 def _has_ours(lines: list[str]) -> bool:

@@ -15,6 +15,7 @@ from .._common.settings.shell import names_read
 from . import gang_cells, holding
 from .completion import Completion
 from .held_cells import HELD, HeldCells
+from .look import register as look
 from .names import imported, is_import, reads
 from .options_line import PARSER, CellLine, parse_cell, parse_verb, with_options
 from .remote import Remote
@@ -30,6 +31,7 @@ def load(shell: Any) -> None:
     shell.register_magics(magics)
     shell.events.register("post_run_cell", magics.remote.cell_ended)
     magics.completion.register(shell)
+    look.register(shell, magics.remote)
     magics.held_cells.register()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from IPython.core.error import UsageError
 
 from .. import errors
 from .._engine.pools import Pool, pools_of
+from .._engine.session import Session
 from .._engine.submission import open_sessions
 from .._worker.cell import runner
 from .._worker.state.problems import StateError
@@ -28,6 +29,14 @@ _STATUS_S = 5.0
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
 _HERE = ("queued", "starting", "idle", "busy")  # states of a lease whose worker will serve the next cell
 _RUNS = ("starting", "idle", "busy")
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A worker, as the session names it that talks to it."""
+
+    session: Session
+    lease: str
 
 
 class Workers:
@@ -91,6 +100,14 @@ class Workers:
         """Whether there is, or will be, a worker with variables that are not only on the disk."""
         client = self._clients.get(state)
         return client is not None and any(lease.state in words for lease in client.leases())
+
+    def reached(self, state: NotebookState) -> Reached | None:
+        """Its worker, if that is there now. Requests none, and does not block."""
+        client = self._clients.get(state)
+        lease = next((one for one in client.leases() if one.state in _RUNS), None) if client is not None else None
+        if lease is None:
+            return None
+        return Reached(session_of(self.at(state.target or Target(), state)), lease.id)
 
     def _minutes_left(self, state: NotebookState) -> float | None:
         left = seconds_left(self._clients[state])

@@ -39,6 +39,7 @@ WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
       clients_(sockets_, objects_.blocks()),
       output_(clients_, {OutputPipe(std::move(setup.output), setup.log_fd, "stdout", page.words()),
                          OutputPipe(std::move(setup.errors), setup.log_fd, "stderr", page.words())}),
+      looks_(clients_),
       tasks_(MainThreadTask(std::move(page), std::move(setup.interrupt), std::move(setup.nudge)), setup.node, clients_,
              objects_, output_, supervisor_),
       attach_handler_({setup.node, setup.devices, setup.python}, sockets_, clients_, objects_, tasks_, supervisor_) {}
@@ -152,6 +153,7 @@ void WorkerEngine::dispatch(const protocol::Header& header, const DataMessage& m
                         [&](const protocol::Query& one) { tasks_.on(one, message); },
                         [&](const protocol::CancelTask& one) { tasks_.on(one, message); },
                         [&](const protocol::Input& one) { output_.on(one, message); },
+                        [&](const protocol::Look& one) { looks_.on(one, message); },
                         [&](const auto& one) {
                           message.seat.refuse(ErrorCode::kProtocol, std::string(one.kType) + " is not for a worker");
                         }},

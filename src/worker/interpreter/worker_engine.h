@@ -22,6 +22,7 @@
 #include "worker/interpreter/clients.h"
 #include "worker/interpreter/data_sockets.h"
 #include "worker/interpreter/live_output.h"
+#include "worker/interpreter/looks.h"
 #include "worker/interpreter/object_service.h"
 #include "worker/interpreter/supervisor_link.h"
 #include "worker/interpreter/task_runner.h"
@@ -56,6 +57,7 @@ class WorkerEngine final : public transport::Engine {
   // What the main thread talks to, holding the leader token where the owner does not say otherwise.
   TaskRunner& tasks() { return tasks_; }
   LiveOutput& output() { return output_; }
+  Looks& looks() { return looks_; }
   AttachHandler& attach_handler() { return attach_handler_; }
   SupervisorLink& supervisor() { return supervisor_; }
   void tell_state(NamespaceState state);
@@ -88,6 +90,7 @@ class WorkerEngine final : public transport::Engine {
   ObjectService objects_;
   Clients clients_;
   LiveOutput output_;
+  Looks looks_;
   TaskRunner tasks_;
   AttachHandler attach_handler_;
   bool more_messages_ = false;  // a turn's budget was used up: the next turn does not sleep

@@ -41,8 +41,9 @@ class WorkerHost {
   bool yield_asked() const { return engine_->supervisor().yield_asked(); }
   int limit_reached() const { return engine_->tasks().limit_reached(); }                  // likewise
   const std::shared_ptr<device::Devices>& devices() const { return engine_->devices(); }  // any thread: constant
-  const std::string& endpoint() const { return engine_->endpoint(); }               // any thread: it does not change
-  std::int64_t end_time_s() const { return engine_->supervisor().end_time_s(); }    // any thread
+  const std::string& endpoint() const { return engine_->endpoint(); }             // any thread: it does not change
+  std::int64_t end_time_s() const { return engine_->supervisor().end_time_s(); }  // any thread
+  Looks& looks() { return engine_->looks(); }                                     // any thread: next, close and closed
   bool modules_asked() const { return engine_->attach_handler().modules_asked(); }  // any thread
   // Main thread, between two tasks: the runner is no longer ready; returns a job that has just come.
   std::optional<Job> away();

@@ -245,6 +245,18 @@ TEST_F(WorkerTest, WhatAWorkerShowsForATaskThatHasEndedIsAnsweredThere) {
   EXPECT_EQ(worker->payload_of_last<protocol::Input>(), "more");
 }
 
+TEST_F(WorkerTest, ALookGoesToTheLeasesWorkerWhateverRunsThereAndItsAnswerBelongsToNoTask) {
+  const auto [task, worker] = running_task();
+  EXPECT_TRUE(engine->look(lease_id(1), 7, own_bytes("what is model?")));
+  settle([&, w = worker] { return w->count<protocol::Look>() > 0; });
+  EXPECT_EQ(worker->all<protocol::Look>().front().question, 7u);
+  EXPECT_EQ(worker->payload_of_last<protocol::Look>(), "what is model?");
+
+  worker->say(protocol::Look{7}, {R"({"type":"pounce_look"})"});
+  settle([&] { return count_told<Printed>() > 0; });
+  EXPECT_FALSE(engine->look(lease_id(2), 8, own_bytes("of a lease that is not there")));
+}
+
 TEST_F(WorkerTest, AnEndedLeaseIsReadUntilItsWorkerHangsUp) {
   engine->read_to_the_end(60s);
   const auto [task, worker] = running_task();

@@ -241,6 +241,7 @@ inline std::vector<Header> data_examples() {
       Leaving{{kTask}},
       CancelTask{kTask, 5000, true},
       Input{kTask},
+      Look{7},
   };
 }
 

@@ -12,12 +12,15 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 
 from .. import interpreter
+from . import quiet
 
 _MOST_BYTES = 32 * 1024 * 1024
 
 
 def send(kind: str, content: dict[str, Any], metadata: dict[str, Any] | None = None, buffers: Any = None) -> None:
     """Any thread. Blocks while the notebook does not read."""
+    if quiet.is_quiet():
+        return
     text = json.dumps({"type": kind, "content": content, "metadata": metadata or {}}, default=_plain).encode()
     views = [memoryview(buffer).cast("B") for buffer in buffers or ()]
     size = len(text) + sum(view.nbytes for view in views)

@@ -188,11 +188,19 @@ def variables(_: Any = None) -> list[tuple[str, str, str]]:
     rows = []
     for name, value in sys.modules["__main__"].__dict__.items():
         if not name.startswith("_") and name not in hidden:
-            shape = getattr(value, "shape", None)
-            rows.append((name, type(value).__name__, f"shape {tuple(shape)}" if isinstance(shape, tuple) else ""))
+            rows.append((name, type(value).__name__, _shape_of(value)))
     waiting = _saved.waiting() if _saved is not None else ()
     rows += [(name, "saved", "the next cell that reads it restores it") for name in waiting]
     return sorted(rows)
+
+
+def _shape_of(value: Any) -> str:
+    """Empty also where the object does not say it: what it computes for that may fail."""
+    try:
+        shape = getattr(value, "shape", None)
+        return f"shape {tuple(shape)}" if isinstance(shape, tuple) else ""
+    except Exception:
+        return ""
 
 
 def leave(state: str, whole: bool = False) -> str:
@@ -227,6 +235,7 @@ def _the_shell(code: CellCode) -> Any:
     if _shell is None:
         shell = shells()
         from .last_values import LastValues
+        from .looks import Looks
         from .saved_namespace import SavedNamespace
 
         _shell = shell.the_only(page=bool(code.message), colors=code.colors)
@@ -234,4 +243,5 @@ def _the_shell(code: CellCode) -> Any:
         _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden, _holder, _last)
         interpreter.between_tasks, interpreter.at_the_end = _saved.idle, _saved.leave_worker
         interpreter.cells = streams
+        Looks(_shell).begin()
     return _shell

@@ -1,0 +1,99 @@
+"""Keeps what a look at the user's objects prints, logs or displays from the cell that runs beside it.
+
+A look runs the user's code (``__getattr__``, ``__dir__``, a ``repr``) on a thread of its own. While one runs,
+``sys.stdout`` and ``sys.stderr`` are stand-ins that tell threads apart. All other threads write as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_heard: dict[int, Callable[[str], Any]] = {}  # by the thread of a look: takes what it prints
+_lock = threading.Lock()  # guards the streams while they are exchanged
+_STREAMS = ("stdout", "stderr")
+_log = logging.Logger.handle
+
+
+def is_quiet() -> bool:
+    """Whether this thread looks: nothing that it shows may reach the user."""
+    return bool(_heard) and threading.get_ident() in _heard
+
+
+@contextlib.contextmanager
+def quiet(hear: Callable[[str], Any]) -> Iterator[None]:
+    """This thread's prints go to `hear`, its logs and displays nowhere."""
+    me = threading.get_ident()
+    with _lock:
+        _heard[me] = hear
+        _exchange_streams()
+        logging.Logger.handle = _handle  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        with _lock:
+            del _heard[me]
+            if not _heard:
+                _give_streams_back()
+                logging.Logger.handle = _log  # type: ignore[method-assign]
+
+
+def _handle(logger: logging.Logger, record: logging.LogRecord) -> None:
+    """A handler may keep the stream that it was made with, so the exchange of streams is not enough."""
+    if not is_quiet():
+        _log(logger, record)
+
+
+class _Stream:
+    """In the place of a stream of `sys`."""
+
+    def __init__(self, name: str, stream: Any):
+        self._name, self.stream = name, stream
+
+    def write(self, text: str) -> int:
+        hear = _heard.get(threading.get_ident())
+        if hear is None:
+            return int(self.stream.write(text))
+        hear(text)
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        if not is_quiet():
+            self.stream.flush()
+
+    @property
+    def buffer(self) -> Any:
+        return io.BytesIO() if is_quiet() else self.stream.buffer
+
+    def __iter__(self) -> Any:
+        return iter(self.stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def __reduce__(self) -> Any:
+        return getattr, (sys, self._name)
+
+
+def _exchange_streams() -> None:
+    for name in _STREAMS:
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, _Stream):
+            setattr(sys, name, _Stream(name, stream))
+
+
+def _give_streams_back() -> None:
+    """Where the user's code has put another one there meanwhile, that stays."""
+    for name in _STREAMS:
+        stream = getattr(sys, name)
+        if isinstance(stream, _Stream):
+            setattr(sys, name, stream.stream)
