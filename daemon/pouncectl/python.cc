@@ -78,6 +78,8 @@ std::string python_here() {
 const std::vector<PythonCommand>& python_commands() {
   static const std::vector<PythonCommand> commands = {
       {"run", "run_command", "a program in a lease: its output, its exit code, and the signals that come here"},
+      {"serve", "serving.command",
+       "models and functions at addresses of this machine: list, stop, or serve one until Ctrl-C"},
   };
   return commands;
 }

@@ -52,6 +52,8 @@ _HOMES = {
     "Sharded": "gangs",
     "Broadcast": "gangs",
     "empty": "_common.sharable_array",
+    "serve": "serving",
+    "Endpoint": "serving",
 }
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from .gangs import Broadcast, Gang, Sharded
     from .lease import Lease
     from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
+    from .serving import Endpoint, serve
     from .sweeps import Sweep
 
 
@@ -120,6 +123,7 @@ __all__ = [
     "Client",
     "DetachedFuture",
     "DeviceArray",
+    "Endpoint",
     "Eta",
     "Executor",
     "File",
@@ -144,6 +148,7 @@ __all__ = [
     "rank",
     "report",
     "restored",
+    "serve",
     "steps",
     "time_left",
 ]

@@ -41,6 +41,7 @@ from .wait import Wait, wait_of
 _LONGEST_GRACE_MS = 2**32 - 1
 _NAMES_TIMEOUT_S = 30.0
 _SLICE_S = 0.05  # one step of a wait for what another session's thread brings
+_LONG_S = 60.0  # one step of any other wait
 
 
 class Sink(Protocol):
@@ -270,6 +271,14 @@ class Session:
         finally:
             if status is not None:
                 status.finish()
+
+    def wait_silently(self, task: Task) -> None:
+        """Waits until it is over, for a program: no status is shown, and what the task asks is not answered."""
+        while not task.over:
+            waited = self.core.wait(task.id, int((time.monotonic() + _LONG_S) * 1e9), self._events)
+            self.handle()
+            if not waited.events and self.state(task) is None:
+                task.wait_over(_SLICE_S)  # another thread is handling its end
 
     def _last_of(self, chain: list[Task]) -> Task:
         """Follows what a task waits for: `chain` begins with the task and ends with the result."""

@@ -19,7 +19,7 @@ from .._common.local_modules import Modules
 from .._common.mlflow_work import CallRuns
 from .._common.random_streams import Streams
 from .._common.ref import Awaited, Ref
-from .._worker.kernel_calls import CELLS, apply, is_of
+from .._worker.kernel_calls import CELLS, SERVED, apply, is_of
 from ..errors import BadRequest
 from . import detached
 from .dependencies import Dependencies, arguments_by_path, place_of, with_note
@@ -122,7 +122,8 @@ class Submitter:
             self._object(function, f"what {task.name} captured", holds)
             pickled = self._pickled(apply, task.name)
         is_cell = is_of(function, CELLS)  # cells get settings and MLflow's runs in a way of their own
-        runs = None if is_cell or _MLFLOW not in sys.modules else self._runs(task)
+        has_runs = _MLFLOW in sys.modules and not is_of(function, (CELLS, SERVED))
+        runs = self._runs(task) if has_runs else None
         if args or kwargs or holds or streams or runs:
             payload, objects = self._arguments(args, kwargs, task.name, holds, streams, runs)
         else:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 CELLS = "pounce._worker.cell."  # the package of functions that are a cell, or run between two
+SERVED = "pounce._worker.serving"  # requests of others: what they log is not the notebook's run's
 
 
-def is_of(function: Any, package: str = "pounce._worker.") -> bool:
+def is_of(function: Any, package: str | tuple[str, ...] = "pounce._worker.") -> bool:
     """Whether it is a function of pounce's that the kernel calls for its own purposes, of this package."""
     return str(getattr(function, "__module__", "")).startswith(package)
 
