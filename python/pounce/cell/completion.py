@@ -11,6 +11,7 @@ from typing import Any
 from .. import errors
 from .._engine import daemon
 from ..client import Client
+from . import served
 from .options_line import FLAGS, OPTIONS, VERBS
 
 _PATIENCE_S = 0.4
@@ -56,6 +57,8 @@ class Completion:
             return self._gpus.names()
         if last == "--or":
             return [*(f"class={name}" for name in self._classes.names()), *self._gpus.names(), *INSTEAD]
+        if verb == "serve":
+            return served.names() if last == "stop" else ["stop"]
         if last in OPTIONS and last not in FLAGS:
             return []  # a value that only the user knows
         return [*VERBS, *OPTIONS] if words == ["%pounce"] else [*OPTIONS]

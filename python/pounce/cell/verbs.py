@@ -13,7 +13,7 @@ from .._engine.status_line import words_of
 from .._tables.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
-from . import batch, explanation, holding, saved_states
+from . import batch, explanation, holding, saved_states, served
 from .notebook_state import NotebookState
 from .options_line import CellLine, checked_hold
 from .remote import Remote
@@ -148,7 +148,14 @@ def _batch(remote: Remote, line: CellLine, names: tuple[str, ...]) -> Any:
     return batch.run(remote, line.words)
 
 
+def _serve(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
+    try:
+        print(served.line(line.words))
+    except errors.PounceError as error:
+        raise UsageError(str(error)) from None
+
+
 VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], Any]] = {
     "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked,
     "restore": _restore, "restart": _restart, "hold": _hold, "release": _release, "batch": _batch,
-    "settings": _settings}
+    "settings": _settings, "serve": _serve}

@@ -1,0 +1,44 @@
+"""``%pounce serve``: the endpoints of this notebook, and stopping one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._engine.resource_words import did_you_mean
+from ..errors import BadRequest, NoSuchName
+from ..serving import Endpoint, here_now
+
+_STOP = "stop"
+
+
+def line(words: Sequence[str]) -> str:
+    """What the words after ``%pounce serve`` do, in words."""
+    if not words:
+        return "\n".join(map(repr, here_now())) or "this notebook serves nothing: pounce.serve(model, gpus=1) begins it"
+    verb, *names = words
+    if verb != _STOP:
+        near = did_you_mean(verb, (_STOP,))
+        raise BadRequest(f"there is no %pounce serve {verb}{near}", "pounce.serve() begins it, %pounce serve stop NAME "
+                         "ends it, and %pounce serve alone lists.")
+    if not names:
+        raise BadRequest("%pounce serve stop takes a name", f"This notebook serves {_listed()}.")
+    ends = [_named(name) for name in ",".join(names).split(",") if name]
+    for endpoint in ends:
+        endpoint.close()
+    return "\n".join(map(repr, ends))
+
+
+def names() -> list[str]:
+    return sorted(endpoint.name for endpoint in here_now())
+
+
+def _named(name: str) -> Endpoint:
+    found = next((endpoint for endpoint in here_now() if endpoint.name == name), None)
+    if found is None:
+        raise NoSuchName(f"this notebook serves nothing under the name {name}{did_you_mean(name, names())}",
+                         f"It serves {_listed()}.")
+    return found
+
+
+def _listed() -> str:
+    return ", ".join(names()) or "nothing"
