@@ -52,8 +52,8 @@ _HOMES = {
     "Sharded": "gangs",
     "Broadcast": "gangs",
     "empty": "_common.sharable_array",
-    "serve": "serving",
-    "Endpoint": "serving",
+    "serve": "serving.endpoint",
+    "Endpoint": "serving.endpoint",
 }
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ def test_every_docstrings_example_runs(home):
             for test in Finder().find(module, extraglobs={"client": client, "pounce": pounce, "time": time}):
                 runner.run(test)
             return runner.failures, runner.tries
-        for name in ("client", "calls", "executor", "future", "_map.collections", "_tables.queue", "on_worker", "sweeps",
+        for name in ("client", "calls", "executor", "future", "serving.endpoint", "_map.collections", "_tables.queue", "on_worker", "sweeps",
                      "_common.device_array", "_common.ref",
                      "compat.dask.cluster", "compat.submitit.executor"):
             module = importlib.import_module("pounce." + name)

@@ -88,6 +88,15 @@ class ChangedSettings:
                 self._look(only_quick)
                 self._remember()
 
+    def look_at_environment(self) -> None:
+        """From any thread: all have the same environment."""
+        if getattr(os.environ, _ENCODED) == self._encoded:
+            return
+        with self._turn, contextlib.suppress(RuntimeError):  # it is being changed: the next look sees it
+            encoded = dict(getattr(os.environ, _ENCODED))
+            self._take(*self._environment(), self.number + 1)
+            self._encoded = encoded
+
     def _is_as_seen(self) -> bool:
         """Whether no quick row has changed since the last look."""
         if len(sys.modules) != self._modules or getattr(os.environ, _ENCODED) != self._encoded:
@@ -107,18 +116,21 @@ class ChangedSettings:
     def _look(self, only_quick: bool) -> None:
         following = self.number + 1
         for row, now, before in self._rows(only_quick):
-            if row in self._seen and is_equal(now, before):
-                continue
-            new = differing(now, before)
-            for option, value in new.items():
-                if self._note(row, option, value, following):
-                    self.number = following
-            if row not in self._seen:
-                self._seen[row] = {**before, **_copied(now)}
-            elif new:
-                self._seen[row].update(_copied(new))
+            self._take(row, now, before, following)
         for name, instead in ({} if only_quick else left_out()).items():
             self._has_problem(name, instead)
+
+    def _take(self, row: str, now: _Options, before: _Options, following: int) -> None:
+        if row in self._seen and is_equal(now, before):
+            return
+        new = differing(now, before)
+        for option, value in new.items():
+            if self._note(row, option, value, following):
+                self.number = following
+        if row not in self._seen:
+            self._seen[row] = {**before, **_copied(now)}
+        elif new:
+            self._seen[row].update(_copied(new))
 
     def _rows(self, only_quick: bool) -> Iterator[tuple[str, _Options, _Options]]:
         """Each row with its options, and as they were when it was last looked at, or in a fresh process."""

@@ -147,6 +147,8 @@ def _model(uri: str) -> tuple[Callable[[bytes, str], Answer], str]:
             return failed(error.get_http_status_code(), error.error_code, text, type(inner or error).__name__)
         except Exception as error:
             return failed(500, "INTERNAL_ERROR", exceptions.words_of(error), type(error).__name__)
-        return Answer(given.status, given.mimetype, given.response.encode())
+        if given.status != 200:  # it does not take this type of content
+            return failed(given.status, "BAD_REQUEST", given.response)
+        return Answer(200, given.mimetype, given.response.encode())
 
     return served, mlflow.__version__

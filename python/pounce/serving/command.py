@@ -35,7 +35,7 @@ def page() -> str:
     return "\n".join([
         "pouncectl serve [list] [--json]        the endpoints of all your notebooks and programs on this machine",
         "pouncectl serve stop NAME... [--json]  end them; their leases go back",
-        "pouncectl serve token NAME [--header]  the token that each request has to send; --header: as curl -H @- reads it",
+        "pouncectl serve token NAME [--header]  the token that each request has to send; as a header for curl -H @-",
         "pouncectl serve MODEL [OPTIONS]        serve a model of MLflow's, here, until Ctrl-C", "", *lines, "",
         "Exit codes: 0 fine, 1 the command failed, 2 wrong usage.", "",
         "Examples:", "  pouncectl serve models:/digits/3 --gpu 1 --workers 0:4",

@@ -104,12 +104,13 @@ class Connection(BaseHTTPRequestHandler):
         if self.headers.get("Transfer-Encoding") or not (length.isascii() and length.isdigit()):
             self.send_error(411, "the body needs a Content-Length")
         elif len(length) > 15 or int(length) > MOST_BODY_BYTES:
-            self.send_error(413, f"the body has {length} bytes, and {MOST_BODY_BYTES} are the most")
+            self.send_error(413, f"the body has {length[:20]} bytes, and {MOST_BODY_BYTES} are the most")
         else:
             return True
         return False
 
     def _send(self, answer: Answer) -> None:
+        self.request_version = self.protocol_version  # also where the request names none: the answer has a head
         self.connection.settimeout(BODY_S)
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.kind)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._common import here
+from .._common.machine import boot_id
+from .._engine.changed_settings import ours
 from .._engine.options import Options
 from .._engine.resource_words import of_one_process
 from .._worker.serving import Source
@@ -109,7 +111,7 @@ class Endpoint:
         --------
         >>> with pounce.serve(abs) as endpoint:
         ...     endpoint.start()
-        ...     endpoint
+        ...     endpoint  # doctest: +ELLIPSIS
         <pounce.Endpoint abs at http://127.0.0.1:...: 1 of 0 to 1 worker>
         """
         from .worker import NotServed
@@ -159,7 +161,7 @@ class Endpoint:
         for number in range(1, 1000):
             each = chosen or (self._source.name if number == 1 else f"{self._source.name}-{number}")
             entry = Entry(each if chosen else _plain(each), str(self._source), self._listener.port, self._token,
-                          self._pid, endpoint_files.start_of(self._pid), endpoint_files.boot_id(), here.folder(),
+                          self._pid, endpoint_files.start_of(self._pid), boot_id(), here.folder(),
                           self._since)
             try:
                 return entry.name, endpoint_files.add(entry)
@@ -229,10 +231,11 @@ def serve(model: Any, *, name: str = "", workers: Any = "0:1", idle: Any = "10mi
     Examples
     --------
     >>> endpoint = pounce.serve(sorted, workers="0:2", idle="1min")
-    >>> endpoint.url, endpoint.closed
+    >>> endpoint.url, endpoint.closed  # doctest: +ELLIPSIS
     ('http://127.0.0.1:...', False)
     >>> endpoint.close()
     """
+    ours.look()  # requests come in other threads, which see the environment alone
     source = source_of(model)
     least, most = workers_of(workers)
     idle_s = idle_of(idle)
@@ -251,7 +254,8 @@ def here_now() -> list[Endpoint]:
 
 def _plain(name: str) -> str:
     """A function's name as an endpoint's: <lambda> is lambda."""
-    return "".join(sign for sign in name if sign.isalnum() and sign.isascii() or sign in "._-").lstrip("._-") or "model"
+    kept = "".join(sign for sign in name if (sign.isascii() and sign.isalnum()) or sign in "._-")
+    return kept.lstrip("._-") or "model"
 
 
 @atexit.register

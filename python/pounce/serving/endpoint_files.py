@@ -1,7 +1,7 @@
 """One file for each endpoint of this user on this machine, which only the user can read: its port and its token.
 
-So a name is taken once, and a terminal finds the endpoints of all notebooks. A file outlives a process that was killed:
-whoever finds it then removes it.
+So a name is taken once, and a terminal finds the endpoints of all notebooks. A file outlives a process that was killed;
+the next look at it removes it.
 """
 
 from __future__ import annotations

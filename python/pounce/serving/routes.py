@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .. import __version__, errors
+from .. import _core, errors
 from .._worker.serving import JSON, Answer, failed, no_json
 from .worker import NotServed
 from .workers import CallerGone, Workers
@@ -61,7 +61,7 @@ class Routes:
     def _version(self) -> str:
         """Of MLflow on the workers; before there is one, of the MLflow here."""
         if not self._is_model:
-            return __version__
+            return _core.__version__
         if self._workers.version:
             return self._workers.version
         for package in ("mlflow", "mlflow-skinny"):

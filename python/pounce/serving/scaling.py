@@ -43,6 +43,6 @@ def to_withdraw(load: Load) -> int:
 
 
 def to_end(load: Load, unused_s: list[float], idle_s: float) -> int:
-    """How many of the free workers go back, the longest unused first; `unused_s` has for each how long it is unused."""
+    """How many of the unused workers go back, the longest unused first; `unused_s`: for how long each is."""
     idle = sum(unused >= idle_s for unused in unused_s)
     return min(idle, max(0, load.ready + load.starting - load.least))

@@ -1,4 +1,4 @@
-"""What is served, and how many workers serve it: the arguments of ``pounce.serve``, checked before anything is begun."""
+"""What is served, and by how many workers: the arguments of ``pounce.serve``, checked before anything is begun."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..errors import BadRequest
 MOST_WORKERS = 64
 _RANGE = re.compile(r"\s*(\d{1,4})\s*:\s*(\d{1,4})\s*")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):/", re.IGNORECASE)
-_SCHEMES = ("models", "runs", "mlflow-artifacts", "file", "s3", "gs", "wasbs", "abfss", "azureml", "hdfs", "dbfs", "r2",
-            "b2", "http", "https", "ftp", "sftp", "oss", "uc")
-_FOR_EXAMPLE = "For example models:/digits/3, models:/digits@champion, runs:/RUN/model, /path/of/a/model, or a function."
+_SCHEMES = ("models", "runs", "mlflow-artifacts", "file", "s3", "gs", "wasbs", "abfss", "azureml", "hdfs", "dbfs",
+            "r2", "b2", "http", "https", "ftp", "sftp", "oss", "uc")
+_FOR_EXAMPLE = "For example models:/digits/3, models:/digits@champion, runs:/RUN/model, /path/of/a/model, a function."
 
 
 def source_of(model: Any) -> Source:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
+from .._engine.changed_settings import ours
 from .._engine.options import Options
 from .._worker import serving
 from .._worker.serving import Answer, Source
@@ -84,6 +85,7 @@ class Worker:
     def _call(self, function: Callable[..., Any], *args: Any, **words: Any) -> Any:
         """Waits for the end of a call without what ``Future.result`` does for a person: status lines and questions."""
         assert self._view is not None
+        ours.look_at_environment()  # a token in it may be a new one
         future = self._view.submit(function, *args, **words)
         session, task = engine_of(future)
         session.wait_silently(task)
