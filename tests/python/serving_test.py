@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import sysconfig
 import threading
 import time
@@ -206,8 +207,8 @@ class FakeWorker:
 
 
 class Lab:
-    def __init__(self, least=0, most=1, idle_s=3600.0):
-        self.begun, self.begins, self.refusal = [], threading.Event(), None
+    def __init__(self, least=0, most=1, idle_s=3600.0, refusal=None):
+        self.begun, self.begins, self.refusal = [], threading.Event(), refusal
         self.begins.set()
         self.answer = lambda worker, body: Answer(200, "", body)
         self.workers = Workers(least, most, idle_s, lambda: FakeWorker(self))
@@ -274,8 +275,7 @@ def test_a_worker_that_the_user_has_cancelled_is_not_replaced(lab):
 
 
 def test_a_model_that_cannot_be_loaded_ends_each_request_with_the_reason_and_keeps_no_worker(lab):
-    made = lab(least=1)
-    made.refusal = NotServed("models:/digits/3 cannot be loaded: there is none", "RestException")
+    made = lab(least=1, refusal=NotServed("models:/digits/3 cannot be loaded: there is none", "RestException"))
 
     for _ in range(2):
         with pytest.raises(NotServed):
@@ -586,32 +586,37 @@ def test_a_python_that_dies_is_another_try_and_twice_is_the_reason(life):
     assert life["healthy"] == 200
 
 
-def pouncectl(home, *words: str) -> subprocess.CompletedProcess:
+def started(home, *words: str) -> subprocess.Popen:
     program = shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts"))
-    return subprocess.run([program, "serve", *words], env=home.environment, cwd=home.folder, capture_output=True, text=True, timeout=SECONDS)
+    path = os.pathsep.join([os.path.dirname(sys.executable), home.environment.get("PATH", "")])  # with our python
+    return subprocess.Popen([program, "serve", *words], env={**home.environment, "PATH": path}, cwd=home.folder, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def pouncectl(home, *words: str) -> SimpleNamespace:
+    with started(home, *words) as process:
+        out, err = process.communicate(timeout=SECONDS)
+    return SimpleNamespace(code=process.returncode, out=out, err=err)
 
 
 def test_a_terminal_lists_endpoints_shows_a_token_and_stops_them(serving_home):
-    program = shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts"))
-    words = [program, "serve", "models:/digits/3", "--workers", "0:2", "--name", "mine"]
-    with subprocess.Popen(words, env=serving_home.environment, cwd=serving_home.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as one, \
-            subprocess.Popen(words[:3], env=serving_home.environment, cwd=serving_home.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as two:
+    with started(serving_home, "models:/digits/3", "--workers", "0:2", "--name", "mine") as one, started(serving_home, "models:/digits/3") as two:
         said, other = one.stdout.readline(), two.stdout.readline()
         address = re.search(r"http://127\.0\.0\.1:(\d+)", said)
         assert said.startswith("mine is served at http://127.0.0.1:") and "until Ctrl-C" in said and other.startswith("digits is served")
 
-        rows = json.loads(pouncectl(serving_home, "--json").stdout)["endpoints"]
+        rows = json.loads(pouncectl(serving_home, "--json").out)["endpoints"]
         assert {(row["name"], row["serves"], row["least"], row["most"], row["ready"]) for row in rows} == {
             ("mine", "models:/digits/3", 0, 2, 0), ("digits", "models:/digits/3", 0, 1, 0)}
-        table, token = pouncectl(serving_home).stdout, pouncectl(serving_home, "token", "mine").stdout.strip()
+        table, token = pouncectl(serving_home).out, pouncectl(serving_home, "token", "mine").out.strip()
         assert "mine" in table and "0 of 0:2" in table and len(token) > 40 and token not in table + said + json.dumps(rows)
-        assert pouncectl(serving_home, "token", "mine", "--header").stdout == f"Authorization: Bearer {token}\n"
+        assert pouncectl(serving_home, "token", "mine", "--header").out == f"Authorization: Bearer {token}\n"
         assert b" 200 " in say(int(address[1]), head("GET /ping", Authorization=f"Bearer {token}", Connection="close"))
 
         missing = pouncectl(serving_home, "stop", "mine2")
-        assert (missing.returncode, "did you mean mine?" in missing.stderr) == (1, True)
-        assert pouncectl(serving_home, "stop", "mine").returncode == 0 and one.wait(SECONDS) == 0
+        assert (missing.code, "did you mean mine?" in missing.err) == (1, True)
+        assert pouncectl(serving_home, "stop", "mine").code == 0 and one.wait(SECONDS) == 0
         two.send_signal(signal.SIGINT)
         assert two.wait(SECONDS) == 0
-    assert pouncectl(serving_home, "list").stdout == "no endpoint: pounce.serve() makes one\n"
-    assert pouncectl(serving_home, "lst").returncode == 2
+    assert pouncectl(serving_home, "list").out == "no endpoint: pounce.serve() makes one\n"
+    assert pouncectl(serving_home, "lst").code == 2

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import Any
 
 from .._engine.resource_words import did_you_mean
 from ..errors import BadRequest, NoSuchName
-from ..serving import Endpoint, here_now
 
 _STOP = "stop"
+_ENDPOINTS = "pounce.serving.endpoint"  # a notebook that serves nothing imports no server
 
 
 def line(words: Sequence[str]) -> str:
     """What the words after ``%pounce serve`` do, in words."""
     if not words:
-        return "\n".join(map(repr, here_now())) or "this notebook serves nothing: pounce.serve(model, gpus=1) begins it"
+        return "\n".join(map(repr, _open())) or "this notebook serves nothing: pounce.serve(model, gpus=1) begins it"
     verb, *names = words
     if verb != _STOP:
         near = did_you_mean(verb, (_STOP,))
@@ -29,11 +31,15 @@ def line(words: Sequence[str]) -> str:
 
 
 def names() -> list[str]:
-    return sorted(endpoint.name for endpoint in here_now())
+    return sorted(endpoint.name for endpoint in _open())
 
 
-def _named(name: str) -> Endpoint:
-    found = next((endpoint for endpoint in here_now() if endpoint.name == name), None)
+def _open() -> list[Any]:
+    return sys.modules[_ENDPOINTS].here_now() if _ENDPOINTS in sys.modules else []
+
+
+def _named(name: str) -> Any:
+    found = next((endpoint for endpoint in _open() if endpoint.name == name), None)
     if found is None:
         raise NoSuchName(f"this notebook serves nothing under the name {name}{did_you_mean(name, names())}",
                          f"It serves {_listed()}.")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import base64
 import contextlib
 import os
-import secrets
 import socket
 import threading
 import time
@@ -55,7 +55,7 @@ class Endpoint:
 
     def __init__(self, source: Source, name: str, options: Options, least: int, most: int, idle_s: float,
                  new_client: Callable[[], Client]):
-        self._source, self._token, self._pid = source, secrets.token_urlsafe(32), os.getpid()
+        self._source, self._token, self._pid = source, _new_token(), os.getpid()
         self._since = time.time()
         self._closed = threading.Event()
         id = os.urandom(8).hex()
@@ -245,6 +245,11 @@ def serve(model: Any, *, name: str = "", workers: Any = "0:1", idle: Any = "10mi
     if env is not None:
         env = os.path.abspath(os.path.expanduser(os.fspath(env)))
     return Endpoint(source, name, asks, least, most, idle_s, lambda: Client(env=env, imports="no"))
+
+
+def _new_token() -> str:
+    """256 bits, without the module secrets: a user's file of that name may be beside the notebook."""
+    return base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
 
 def here_now() -> list[Endpoint]:
