@@ -23,7 +23,7 @@ SYSTEMS = "22.05"  # Debian 12's, of the suite without --slurm
 # Each file of tests/slurm is in one of them.
 FEATURES = {
     "jobs, nodes, accounting as libslurm tells them": ["pounce_slurm", "cluster", "no_commands"],
-    "a lease's life; what is asked for": ["lease_life", "request", "workers", "choices", "limits", "hold", "share", "idle_reuse", "timings"],
+    "a lease's life; what is asked for": ["lease_life", "request", "workers", "choices", "limits", "hold", "share", "idle_reuse", "timings", "serving"],
     "auth/slurm, without munged": ["auth_slurm"],
     "classes, accounts, policies": ["account", "policy", "preempted", "no_slurmdbd"],
     "sites as they are": ["odd_site", "partitions_site", "growing_site"],

@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 
 def _open() -> list[Any]:
-    return sys.modules[_ENDPOINTS].here_now() if _ENDPOINTS in sys.modules else []
+    return sys.modules[_ENDPOINTS].open_endpoints() if _ENDPOINTS in sys.modules else []
 
 
 def _named(name: str) -> Any:

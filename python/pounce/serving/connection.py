@@ -141,8 +141,9 @@ class Connection(BaseHTTPRequestHandler):
     def _is_gone(self) -> bool:
         """Whether the peer has closed the connection while it waits for an answer."""
         try:
-            readable, _, _ = select.select([self.connection], [], [], 0)
-            return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+            look = select.poll()
+            look.register(self.connection, select.POLLIN)
+            return bool(look.poll(0)) and not self.connection.recv(1, socket.MSG_PEEK)
         except (OSError, ValueError):
             return True
 

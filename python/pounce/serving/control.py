@@ -21,7 +21,7 @@ _PATIENCE_S = 10.0
 class Endpoints(Rows[dict[str, Any]]):
     """What each endpoint says of itself, without its token."""
 
-    _COLUMNS = ("NAME", "SERVES", "WORKERS", "REQUESTS", "FOR", "ADDRESS", "PROCESS", "PROBLEM")
+    _COLUMNS = ("NAME", "SERVES", "WORKERS", "REQUESTS", "FOR", "ADDRESS", "PROCESS", "WHY")
     _nothing = "no endpoint: pounce.serve() makes one"
 
     def _cells(self, row: dict[str, Any]) -> tuple[str, ...]:
@@ -34,7 +34,8 @@ class Endpoints(Rows[dict[str, Any]]):
             workers += f", {row['starting']} to come"
         requests = f"{row['answered']} answered" + "".join(
             f", {row[word]} {said}" for word, said in (("failed", "failed"), ("waiting", "wait")) if row[word])
-        return row["name"], row["serves"], workers, requests, age, row["url"], where, row["problem"] or "-"
+        why = row["problem"] or row["why"] or "-"
+        return row["name"], row["serves"], workers, requests, age, row["url"], where, why
 
 
 def endpoints() -> Endpoints:

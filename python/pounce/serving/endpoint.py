@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .. import _core
 from .._common import here
 from .._common.machine import boot_id
 from .._engine.changed_settings import ours
@@ -144,14 +145,16 @@ class Endpoint:
         self.close()
 
     def __reduce__(self) -> Any:
-        raise TypeError("an endpoint belongs to the process that made it")  # and its token goes nowhere
+        raise _NotSent(self)  # and its token goes nowhere
 
     def __repr__(self) -> str:
         if self.closed:
             return f"<pounce.Endpoint {self._name} closed>"
         facts = self._workers.facts()
         workers = f"{facts['ready']} of {facts['least']} to {facts['most']} worker{'s' if facts['most'] > 1 else ''}"
-        return f"<pounce.Endpoint {self._name} at {self.url}: {workers}>"
+        coming = f", {facts['starting']} to come" if facts["starting"] else ""
+        why = _core.printable(f": {facts['why']}") if coming and facts["why"] else ""
+        return f"<pounce.Endpoint {self._name} at {self.url}: {workers}{coming}{why}>"
 
     # ---- within ----
 
@@ -247,12 +250,18 @@ def serve(model: Any, *, name: str = "", workers: Any = "0:1", idle: Any = "10mi
     return Endpoint(source, name, asks, least, most, idle_s, lambda: Client(env=env, imports="no"))
 
 
+class _NotSent(TypeError):
+    def __init__(self, endpoint: Endpoint):
+        super().__init__("an endpoint belongs to the process that made it; its url and token are texts")
+        self.thing = endpoint  # messages name this and none of its parts
+
+
 def _new_token() -> str:
     """256 bits, without the module secrets: a user's file of that name may be beside the notebook."""
     return base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
 
-def here_now() -> list[Endpoint]:
+def open_endpoints() -> list[Endpoint]:
     """The open endpoints of this process."""
     return [endpoint for endpoint in list(_open) if not endpoint.closed]
 
@@ -265,7 +274,7 @@ def _plain(name: str) -> str:
 
 @atexit.register
 def _close_all() -> None:
-    for endpoint in here_now():
+    for endpoint in open_endpoints():
         with contextlib.suppress(Exception):
             endpoint.close()
 

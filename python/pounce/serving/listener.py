@@ -52,10 +52,13 @@ class Listener:
                 threading.Event().wait(0.05)  # no descriptor is left
                 continue
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if self._has_room(connection):
-                threading.Thread(target=self._run, args=(connection,), name="pounce-serve-http", daemon=True).start()
-            else:
+            if not self._has_room(connection):
                 connection.close()
+                continue
+            try:
+                threading.Thread(target=self._run, args=(connection,), name="pounce-serve-http", daemon=True).start()
+            except RuntimeError:  # no thread is left
+                self._forget(connection)
 
     def _has_room(self, connection: socket.socket) -> bool:
         with self._turn:
@@ -79,9 +82,12 @@ class Listener:
         except OSError:  # the peer is gone
             pass
         finally:
-            with self._turn:
-                self._open.pop(connection, None)
-            connection.close()
+            self._forget(connection)
+
+    def _forget(self, connection: socket.socket) -> None:
+        with self._turn:
+            self._open.pop(connection, None)
+        connection.close()
 
 
 def _cut(connection: socket.socket) -> None:

@@ -64,7 +64,10 @@ class Worker:
 
     def leases(self) -> list[Lease]:
         client = self._client
-        return [] if client is None or client.closed else client.leases()
+        try:
+            return [] if client is None else client.leases()
+        except errors.ClientClosed:
+            return []
 
     def is_there(self) -> bool:
         return any(lease.state != "ended" for lease in self.leases())

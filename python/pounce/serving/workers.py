@@ -242,9 +242,10 @@ class Workers:
                 "least": self._least, "most": self._most, "ready": len(self._free) + len(self._busy),
                 "busy": len(self._busy), "starting": len(self._starting), "waiting": len(self._waiting),
                 "answered": self._answered, "failed": self._failed, "problem": self.problem}
-        found["leases"] = [
-            {"lease": lease.id, "state": lease.state, "job": lease.job, "node": lease.node, "devices": lease.devices}
-            for worker in workers for lease in worker.leases()]
+        leases = [lease for worker in workers for lease in worker.leases()]
+        found["leases"] = [{"lease": lease.id, "state": lease.state, "job": lease.job, "node": lease.node,
+                            "devices": lease.devices} for lease in leases]
+        found["why"] = next((str(why) for lease in leases if (why := lease.why()) is not None), "")
         return found
 
     def close(self) -> None:
