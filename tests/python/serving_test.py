@@ -554,6 +554,13 @@ with pounce.serve(count, idle=0.5) as endpoint:
     back = ask(endpoint, 1)
     report(zero=zero, back=back)
 
+with pounce.serve(lambda name: os.environ.get(name), name="variable") as endpoint:
+    tokens = [ask(endpoint, "SERVED_TOKEN")[1]]
+    for each in ("first", "renewed"):
+        os.environ["SERVED_TOKEN"] = each  # nothing is submitted in this thread, which settings are read in
+        tokens.append(ask(endpoint, "SERVED_TOKEN")[1])
+    report(tokens=tokens)
+
 with pounce.serve(dies) as endpoint:
     report(retried=ask(endpoint, "once")[0], lost=ask(endpoint, "always"), healthy=ask(endpoint, None, "/health", "GET")[0])
 """, seconds=180)
@@ -585,6 +592,10 @@ def test_an_endpoint_that_was_stopped_takes_nothing(life):
 def test_an_idle_endpoint_has_no_worker_and_the_next_request_gets_one(life):
     (before, after) = life["zero"], life["back"]
     assert before[0] == after[0] == 200 and before[1][0] != after[1][0] and after[1][1] == 1
+
+
+def test_a_token_that_the_notebook_renews_is_there_with_the_next_request(life):
+    assert life["tokens"] == [None, "first", "renewed"]
 
 
 def test_a_python_that_dies_is_another_try_and_twice_is_the_reason(life):
