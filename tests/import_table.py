@@ -37,9 +37,10 @@ LAYERS: dict[str, list[str]] = {
     "mlflow_projects": ["compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors"],
     "serving": ["command_line", "client", "calls", "future", "lease", "_tables.text_table", "_engine", "_worker.serving", "_common", "errors", "_core"],
     "command_line": ["errors"],
-    "run_command": ["command_line", "client", "calls", "future", "_engine", "_worker.command", "errors"],  # what pouncectl run starts
-    "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.steps", "_common.rank", "_common.report"],
-    "": ["batch_runs", "serving", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "run_command": ["command_line", "client", "calls", "future", "_engine", "_worker.command", "errors", "tracked_command"],  # what pouncectl run starts
+    "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.steps", "_common.rank", "_common.report", "_worker.reports"],
+    "": ["serving", "batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "tracked_command": ["_common.mlflow_uri", "errors"],
     "compat": ["", "calls", "client", "future", "_worker.nested_joblib", "_tables.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_map.collections", "_common.content_digest", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
 }
 

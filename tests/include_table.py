@@ -41,6 +41,7 @@ MODULES = {
     "src/worker/interpreter": ["pounce", "base", "bulk", "data", "device", "memory", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
     "daemon/pounced": ["pounce", "base", "job", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "saved_state", "policy"],
     "daemon/pounce-slurm": ["pounce", "model", "base", "job", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_values.h", "slurm/partition.h", "core/forecast", "messages/waiting_words.h"],
+    "daemon/pounce-report": ["pounce", "base"],
     "daemon/pounce-worker": ["pounce", "model", "base", "protocol", "transport", "identity", "worker/supervisor"],
     "daemon/pouncectl": ["pounce", "base", "job/request_bounds.h", "messages", "model", "control", "protocol", "transport", "identity", "saved_state", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
     "python/bindings": ["pounce", "base", "memory/memory_block.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "device", "identity/content_digest.h", "saved_state/manifest.h", "tls/stream.h"],

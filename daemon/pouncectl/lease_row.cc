@@ -137,6 +137,16 @@ std::string when(const Eta& eta, std::int64_t now_s) {
          coarse(eta.high_s - now_s) + ")";
 }
 
+std::string reported_of(const LeaseRow& row) {
+  const model::Reported& reported = row.reported;
+  std::vector<std::string> parts;
+  if (!reported.status.empty()) parts.push_back(reported.status);
+  if (!reported.numbers.empty())
+    parts.push_back(joined(reported.numbers, " ", [](const auto& one) { return one.first + "=" + one.second; }));
+  if (!reported.mlflow_run.empty()) parts.push_back("MLflow run " + reported.mlflow_run);
+  return joined(parts, "; ");
+}
+
 std::string why(const LeaseRow& row) {
   std::string words = row.reason.substr(0, row.reason.find_last_not_of('.') + 1);
   if (row.state == "draining" || row.state == "ending") return words;

@@ -35,6 +35,7 @@ std::string tasks_of(const LeaseRow& row);                    // "2 wait, 1 runs
 std::string notebook_of(const LeaseRow& row);                 // "/home/alice/fit (pid 12)"
 std::string starts(const LeaseRow& row, std::int64_t now_s);  // "in about 10 min"; empty: unknown
 std::string when(const Eta& eta, std::int64_t now_s);         // "in about 10 min (5 min to 1 h)"
+std::string reported_of(const LeaseRow& row);                 // "epoch 3; loss=0.3 step=7"; empty: nothing
 std::string why(const LeaseRow& row);                         // the reason of its state, and what comes next
 
 // The leases of one pool as one row: how many of its workers run, on how many nodes, and why the others do not.

@@ -36,6 +36,8 @@ void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*be
     if (!belongs(row)) continue;
     if (std::exchange(first, false)) std::cout << coloured(Colour::kBold, head, STDOUT_FILENO) << '\n';
     print_line(line_of(row));
+    if (const std::string reported = reported_of(row); !reported.empty())
+      print_line("            it reports " + reported);
     const std::string start = starts(row, std::time(nullptr));
     if (!start.empty()) print_line("            it is expected to start " + start);
     const bool explained = !serves(row) || row.release_asked || row.session.empty() || row.given.differs();

@@ -284,6 +284,12 @@ class PyWorker {
     if (host_ == nullptr) return;
     host_->with_engine([&](WorkerEngine& engine) { engine.supervisor().tell_loading(std::move(module)); });
   }
+  void tell_reported(std::string status, std::map<std::string, std::string> numbers, std::string mlflow_run) {
+    const py::gil_scoped_release release;
+    if (host_ == nullptr) return;
+    model::Reported reported{std::move(status), std::move(numbers), std::move(mlflow_run)};
+    host_->with_engine([&](WorkerEngine& engine) { engine.supervisor().tell_reported(std::move(reported)); });
+  }
   bool modules_asked() const { return host_ != nullptr && host_->modules_asked(); }  // any thread
   // Main thread, in idle(): modules to load ahead, by `needs` and `imports`; empty: no new request.
   std::map<std::string, std::vector<std::string>> modules() {
@@ -461,6 +467,10 @@ void bind_worker(py::module_& m) {
            "() -> None\nAny thread: a notebook holds this worker, which stays noted.")
       .def("tell_loading", &PyWorker::tell_loading,
            "(module: str, /) -> None\nAny thread: what is loaded ahead; empty: nothing.")
+      .def(
+          "tell_reported", &PyWorker::tell_reported,
+          "(status: str, numbers: dict[str, str], mlflow_run: str, /) -> None\nAny thread: what programs here reported "
+          "last. pounced takes 2 KiB.")
       .def("modules", &PyWorker::modules,
            "() -> dict[str, list[str]]\nIn idle(), once: by \"needs\" and \"imports\", what clients want loaded ahead.")
       .def_property_readonly("modules_asked", &PyWorker::modules_asked,

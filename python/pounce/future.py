@@ -162,7 +162,7 @@ class Future(CalledBack):
 
     @property
     def reports(self) -> list[dict[str, Any]]:
-        """What the task has sent with ``pounce.report`` so far, the newest last; 10 000 are kept. Does not block.
+        """What the task and its programs have reported so far, the newest last; 10 000 are kept. Does not block.
 
         A task that runs again after it was lost goes on with the same list. Empty for a task with a name.
 

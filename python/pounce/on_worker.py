@@ -4,12 +4,14 @@ the same function runs there too.
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import Any
 
 from ._batch.job import pounce_here
 from ._common.rank import Rank
 from ._worker import interpreter
+from ._worker.reports import pipe
 from ._worker.steps import steps as steps
 
 
@@ -79,17 +81,19 @@ def listener() -> socket.socket:
 
 
 def report(**values: Any) -> None:
-    """Sends progress of a running task to its future: ``future.reports`` has it at once, and a sweep looks at it.
+    """Tells how far a running task is: its future's ``reports`` have it at once, and a sweep looks at it.
 
-    Returns when it is on its way, in microseconds; blocks only while the notebook is far behind. From any thread of the
-    task's own process. Does nothing in the notebook itself, in a batch run, and when no client has the future any more
-    (a task with a name).
+    Also seen below the cell or call, in ``pouncectl status`` and, where there is one, in the MLflow run: numbers as
+    metrics, the file as an artefact, the status as the tag ``pounce.status``. Returns when it is on its way, in
+    microseconds; blocks only while the notebook is far behind. From any thread of the task's own process; from another
+    process of the lease too, for numbers, status and file. Does nothing in the notebook itself and in a batch run.
 
     Parameters
     ----------
     **values : int, float, str, bool or None
         Also arrays and tensors with one element. ``step=`` is the number of the step, if it is not the number of the
-        report.
+        report. ``status=`` is what it does now, one line of at most 200 characters. ``file=`` is the path of a file
+        that it has written.
 
     Raises
     ------
@@ -106,11 +110,16 @@ def report(**values: Any) -> None:
     >>> future.result(), future.reports
     ('trained', [{'step': 0, 'loss': 1.0}, {'step': 1, 'loss': 0.5}])
     """
-    from ._common.report import encoded
+    from ._common.report import content_of, message
 
-    message = encoded(values)
-    if interpreter.running is not None:
-        interpreter.core.show(message, [])
+    content = content_of(values)
+    message(content)
+    if interpreter.running is not None and os.getpid() == interpreter.process:
+        interpreter.reports.report(content)
+    elif os.environ.get(pipe.VARIABLE):
+        from ._worker.reports.report_line import written
+
+        pipe.write(written(content))
 
 
 def checkpoint(obj: Any) -> None:

@@ -13,18 +13,22 @@ from typing import Any
 from ._engine import allocation, resource_words
 from ._engine.options import CellOption
 from ._worker.command import run as run_there
+from ._worker.command import run_and_say_where
 from .calls import View, session_of, view_with
 from .client import Client
 from .command_line import EXIT_USAGE
 from .errors import BadRequest, Cancelled, PounceError, Unsatisfiable
 from .future import Future, engine_of
+from .tracked_command import TrackedCommand
 
 EXIT_OURS, EXIT_NOT_STARTED, EXIT_NOT_FOUND = 125, 126, 127  # as timeout(1) and env(1) have them
 _BY_SIGNAL = 128  # plus the signal's number, as a shell has it
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _ENV = CellOption("--env", "PREFIX", "~/envs/torch", "another environment's Python on the worker")
 _LEASE = CellOption("--lease", help="a lease also inside a job of Slurm's, whose CPUs and GPUs it would have otherwise")
-OPTIONS = {**resource_words.WORDS, _ENV.word: _ENV, _LEASE.word: _LEASE}
+_MLFLOW = CellOption("--mlflow", help="keeps it as an MLflow run: the command, its reports, its output, its exit code")
+_EXPERIMENT = CellOption("--experiment", "NAME", "digits", "of that run; made if there is none")
+OPTIONS = {**resource_words.WORDS, **{option.word: option for option in (_ENV, _LEASE, _MLFLOW, _EXPERIMENT)}}
 
 
 def main(words: list[str]) -> int:
@@ -34,12 +38,26 @@ def main(words: list[str]) -> int:
     try:
         said, command = parsed(words)
         options = resource_words.options_of(said)
+        if _EXPERIMENT.word in said and _MLFLOW.word not in said:
+            raise BadRequest("--experiment is of an MLflow run", "Add --mlflow.")
     except BadRequest as error:
         print(f"pouncectl run: {error}", file=sys.stderr)
         return EXIT_USAGE
     try:
+        tracked = TrackedCommand(command, said.get(_EXPERIMENT.word, "")) if _MLFLOW.word in said else None
+    except BadRequest as error:
+        print(f"pouncectl run: {error}", file=sys.stderr)
+        return EXIT_OURS
+    code = _leased(said, options, command, tracked)
+    if tracked is not None:
+        tracked.end(code)
+    return code
+
+
+def _leased(said: dict[str, Any], options: dict[str, Any], command: list[str], tracked: TrackedCommand | None) -> int:
+    try:
         with Client(env=said.get("--env"), here=False if _LEASE.word in said else "auto") as client:
-            return _run(view_with(client, options, ""), command)
+            return _run(view_with(client, options, ""), command, tracked)
     except PounceError as error:
         print(f"pouncectl run: {error}", file=sys.stderr)
         if isinstance(error, Unsatisfiable) and allocation.is_inside() and _LEASE.word not in said:
@@ -82,7 +100,8 @@ def page() -> str:
         "be started, 141 nobody reads its output, "
         "125 there was no lease for it, or it was lost with its worker, 2 wrong usage.", "",
         "Examples:", "  pouncectl run --gpu 1 -- nvidia-smi",
-        "  pouncectl run --cpus 8 --mem 16GB --time 2h --class lion -- pbrun germline --ref ref.fa"])
+        "  pouncectl run --cpus 8 --mem 16GB --time 2h --class lion -- pbrun germline --ref ref.fa",
+        "  pouncectl run --gpu 1 --mlflow --experiment digits -- law run TrainingTask"])
 
 
 class Signals:
@@ -116,10 +135,12 @@ class Signals:
 class Output:
     """Shows what the program prints, byte for byte."""
 
-    def __init__(self, signals: Signals) -> None:
-        self._signals = signals
+    def __init__(self, signals: Signals, tracked: TrackedCommand | None) -> None:
+        self._signals, self._tracked = signals, tracked
 
     def printed(self, is_error: bool, data: bytes) -> None:
+        if self._tracked is not None:
+            self._tracked.keep(data)
         stream = sys.stderr if is_error else sys.stdout
         if stream is None:  # closed by the parent process
             return
@@ -136,22 +157,25 @@ class Output:
         """A program displays nothing."""
 
 
-def _run(view: View, command: list[str]) -> int:
+def _run(view: View, command: list[str], tracked: TrackedCommand | None) -> int:
     signals, session = Signals(), session_of(view)
     with session.events_held_back():
-        future = view.submit(run_there, command)
-        session.show_at(engine_of(future)[1], Output(signals))
+        future = (view.submit(run_there, command) if tracked is None else
+                  view.submit(run_and_say_where, command, tracked.environment()))
+        session.show_at(engine_of(future)[1], Output(signals, tracked))
     threading.Thread(target=signals.forward, args=(future,), name="signals", daemon=True).start()
     try:
-        code = int(future.result())
+        code = future.result() if tracked is None else tracked.came_back(*future.result())
     except Cancelled:
+        if tracked is not None:
+            tracked.is_killed = True
         return _BY_SIGNAL + signals.last
     except PounceError:
         raise
     except OSError as error:  # of the worker, about the program
         print(f"pouncectl run: {command[0]}: {error.strerror}", file=sys.stderr)
         return EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_STARTED
-    return code if code >= 0 else _BY_SIGNAL - code
+    return int(code) if code >= 0 else int(_BY_SIGNAL - code)
 
 
 if __name__ == "__main__":

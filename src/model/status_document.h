@@ -66,6 +66,7 @@ struct LeaseRow {
   std::vector<HistoryLine> history;
   std::vector<std::string> loading{};
   Given given;
+  Reported reported{};
 
   static constexpr auto fields() {
     return table(field("lease", &LeaseRow::lease), field("state", &LeaseRow::state, "a word of `states.md`"),
@@ -83,6 +84,9 @@ struct LeaseRow {
                  field("workers_ready", &LeaseRow::workers_ready), field("release_asked", &LeaseRow::release_asked),
                  field("session", &LeaseRow::session, "empty: nobody claims it"), field("request", &LeaseRow::request),
                  field("age_s", &LeaseRow::age_s), field("state_s", &LeaseRow::state_s, "in this state"),
+                 field("reported", &LeaseRow::reported,
+                       "what its programs reported last, of the first worker that tells something: those of *reported*")
+                     .only_if_set(),
                  field("used", &LeaseRow::used, "since a worker has told"),
                  field("history", &LeaseRow::history, "what happened when"));
   }

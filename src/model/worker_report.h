@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,6 +74,32 @@ struct JobFigures {
                  field("gpu_memory_total_mib", &JobFigures::gpu_memory_total_mib, "that one GPU has; 0: not known"),
                  field("held", &JobFigures::held, "a notebook holds it, or did for a part of the time (`%pounce hold`)")
                      .only_if_set());
+  }
+};
+
+// What programs on a worker reported last (docs/reports.md), and where they log to.
+struct Reported {
+  static constexpr std::size_t kMostBytes = 2048;
+
+  std::string status{};
+  std::map<std::string, std::string> numbers{};
+  std::string mlflow_run{};
+  bool operator==(const Reported&) const = default;
+
+  bool nothing() const { return status.empty() && numbers.empty() && mlflow_run.empty(); }
+  // Of its words; a worker that tells more than kMostBytes is not believed.
+  std::size_t bytes() const {
+    std::size_t sum = status.size() + mlflow_run.size();
+    for (const auto& [name, value] : numbers) sum += name.size() + value.size();
+    return sum;
+  }
+
+  static constexpr auto fields() {
+    return table(
+        field("status", &Reported::status, "the last text").only_if_set(),
+        field("numbers", &Reported::numbers, "the last value of each name, as text: `nan` is no number in JSON")
+            .only_if_set(),
+        field("mlflow_run", &Reported::mlflow_run, "the run that the task logs into").only_if_set());
   }
 };
 

@@ -90,6 +90,7 @@ struct WorkerBeat {
   std::uint32_t warnings = 0;
   NamespaceState state = NamespaceState::kSaved;
   std::string loading{};
+  model::Reported reported{};
 
   static constexpr auto fields() {
     return table(
@@ -103,7 +104,9 @@ struct WorkerBeat {
         field("state", &WorkerBeat::state,
               "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot "
               "be saved), `stepping` (the loop that runs can be left between two steps)"),
-        field("loading", &WorkerBeat::loading, "the module that is loaded before a task needs it").only_if_set());
+        field("loading", &WorkerBeat::loading, "the module that is loaded before a task needs it").only_if_set(),
+        field("reported", &WorkerBeat::reported, "what programs of this worker reported last: those of *reported*")
+            .only_if_set());
   }
 };
 struct WorkerGpus {
@@ -204,6 +207,7 @@ struct Activity {
   bool stays = false;
   std::string loading{};
   bool held = false;
+  model::Reported reported{};
 
   static constexpr auto fields() {
     return table(
@@ -215,7 +219,8 @@ struct Activity {
             "stays", &Activity::stays,
             "the answer to `end_worker` with `only_if_idle`: there is a task; one that leaves does so without a word"),
         field("loading", &Activity::loading, "as in `worker_beat`").only_if_set(),
-        field("held", &Activity::held, "as in *figures*, since the interpreter began").only_if_set());
+        field("held", &Activity::held, "as in *figures*, since the interpreter began").only_if_set(),
+        field("reported", &Activity::reported, "as in `worker_beat`").only_if_set());
   }
 };
 

@@ -17,7 +17,7 @@ STARTING = _core.LeaseStatus(state="starting", job=17, node="g1", devices="gpu:a
 @pytest.fixture
 def shown(capsys, monkeypatch):
     """A terminal: what its line was, one after the other."""
-    monkeypatch.setattr(status_line, "_is_terminal", lambda: True)
+    monkeypatch.setattr(status_line, "is_terminal", lambda: True)
     return lambda: [each.rstrip("\n") for each in capsys.readouterr().err.split("\r\x1b[2K")][1:]
 
 

@@ -73,6 +73,12 @@ model::Used LeaseUtilisation::used() const {
   return used;
 }
 
+model::Reported LeaseUtilisation::reported() const {
+  const auto tells = [](const auto& one) { return !one.second.reported.nothing(); };
+  const auto first = std::ranges::find_if(workers, tells);
+  return first == workers.end() ? model::Reported{} : first->second.reported;
+}
+
 bool LeaseUtilisation::held() const {
   return std::ranges::any_of(workers, [](const auto& one) { return one.second.job.held; });
 }
@@ -116,7 +122,8 @@ bool UtilisationLog::beat(const protocol::WorkerBeat& beat, TimePoint now) {
   // An older worker reports neither time.
   if (found == live_.end() || beat.job.busy_ms + beat.job.idle_ms == 0) return false;
   const bool was_held = found->second.held();
-  found->second.workers[beat.worker] = beat;
+  protocol::WorkerBeat& last = found->second.workers[beat.worker] = beat;
+  if (last.reported.bytes() > model::Reported::kMostBytes) last.reported = {};
   found->second.last_seen = now;
   return !was_held && found->second.held();
 }

@@ -32,8 +32,9 @@ struct LeaseUtilisation {
   // Times are means over the workers (multiplied by the lease's GPUs they give GPU time). GPU load is the mean over
   // the workers that know it, CPU time the sum, memory the largest worker's.
   model::JobFigures figures() const;
-  bool held() const;         // a notebook holds at least one worker
-  model::Used used() const;  // the figures and the GPU reports
+  bool held() const;                 // a notebook holds at least one worker
+  model::Used used() const;          // the figures and the GPU reports
+  model::Reported reported() const;  // of the first worker that tells something
 };
 
 class UtilisationLog {

@@ -162,12 +162,14 @@ void shorten_histories(model::StatusDocument& document, std::size_t most) {
 
 void forget_gpus(model::Used& used) { used.gpus.clear(), used.gpu_tasks.clear(); }
 
-// GPU rows take the most room and say the least.
+// GPU rows take the most room and say the least; `of_all`: also what is reported.
 void forget_gpus(model::StatusDocument& document, bool of_all) {
   for (model::EndedLease& ended : document.ended) forget_gpus(ended.used);
   if (!of_all) return;
-  for (model::LeaseRow& row : document.leases)
+  for (model::LeaseRow& row : document.leases) {
+    row.reported = {};
     if (row.used) forget_gpus(*row.used);
+  }
   for (model::NodeRow& node : document.nodes) node.gpus.clear();
 }
 
@@ -197,6 +199,7 @@ std::string status_document(const StatusSources& sources, const lease::LeaseCore
     model::LeaseRow& row = document.leases.emplace_back(row_of(view, stand_in, now));
     if (const LeaseUtilisation* use = state.uses.of(view.lease)) {
       row.used = use->used();
+      row.reported = use->reported();
       for (const auto& [worker, beat] : use->workers)
         if (!beat.loading.empty()) row.loading.push_back(beat.loading);
     }

@@ -15,6 +15,7 @@ class Origin:
     cell: int = 0  # of a notebook
     commit: str = ""  # of the script's repository
     job_class: str = ""  # that the call asked for
+    run: str = ""  # the id of the run that is active there: a worker need not import MLflow to know it
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._common import here
@@ -29,9 +30,10 @@ _cell_left: MlflowState | None = None  # before the notebook has imported MLflow
 
 def of_cell(job_class: str, launcher: Callable[[], str]) -> Origin:
     """Where a cell comes from. Its runs follow as a setting."""
-    if mlflow_options.FLUENT in sys.modules and mlflow_options.stack():
+    runs = mlflow_options.stack() if mlflow_options.FLUENT in sys.modules else []
+    if runs:
         mlflow_stores.look(launcher(), 1)
-    return origin(job_class)
+    return replace(origin(job_class), run=_innermost(runs))
 
 
 def of_call(task: Task, launcher: str) -> CallRuns | None:
@@ -45,7 +47,12 @@ def of_call(task: Task, launcher: str) -> CallRuns | None:
         task.mlflow_run = runs[-1].info.run_id
         workers = max(resources.workers, resources.leases_most) if resources is not None else 1
         mlflow_stores.look(launcher, workers)
-    return CallRuns(mlflow_options.as_bytes(runs), origin(resources.class_ if resources is not None else ""))
+    begins = origin(resources.class_ if resources is not None else "")
+    return CallRuns(mlflow_options.as_bytes(runs), replace(begins, run=_innermost(runs)))
+
+
+def _innermost(runs: Sequence[Any]) -> str:
+    return str(runs[-1].info.run_id) if runs else ""
 
 
 def origin(job_class: str) -> Origin:

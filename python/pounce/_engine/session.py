@@ -33,6 +33,7 @@ from .planner import Planner
 from .pools import Pool, pool_of
 from .questions import Answer, Question, Questions
 from .reclaimed import Reclaimed
+from .reports_shown import ReportsShown
 from .status_line import QUIET_S, StatusLine, output
 from .task import Task
 from .time_left import TimeLeft, cell_number
@@ -239,6 +240,7 @@ class Session:
         deadline = math.inf if timeout is None else now + timeout
         look = now + QUIET_S
         status: StatusLine | None = None
+        reports = ReportsShown(task)
         chain = [task]  # the last task is sent, or waits for another session's
         try:
             while not task.over:
@@ -262,6 +264,7 @@ class Session:
                     state, lease = self.state(last), self.lease_status(last)
                     look = now + status.update(state, lease, hint(lease), self.pool(last))
                     self._warn(state, lease)
+                    reports.update()
                 if not waited.events and self.state(last) is None:
                     last.wait_over(0.05)  # another thread is handling its end
         except KeyboardInterrupt:
@@ -271,6 +274,7 @@ class Session:
         finally:
             if status is not None:
                 status.finish()
+                reports.update()
 
     def wait_silently(self, task: Task) -> None:
         """Waits until it is over, for a program: no status is shown, and what the task asks is not answered."""

@@ -137,15 +137,15 @@ def output() -> _Terminal | _File | _Notebook:
     """Where a notice of pounce's own goes: on a page each is an output of its own."""
     if has_page():
         return _Notebook()
-    return _Terminal() if _is_terminal() else _File()
+    return _Terminal() if is_terminal() else _File()
 
 
 def live_output() -> LiveOutput:
     """Where a line goes that changes while a person watches it."""
     if has_page():
         return _Notebook()
-    return _Terminal() if _is_terminal() else _Log()
+    return _Terminal() if is_terminal() else _Log()
 
 
-def _is_terminal() -> bool:
+def is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()

@@ -17,12 +17,14 @@ from .mutations import Watched
 from .options import Options
 from .passed_on import PassedOn
 
+_LATEST = 32  # names whose last values are kept
+
 
 class Task:
     """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps",
-                 "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "reports", "sends_again",
+                 "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "reports", "sends_again",
                  "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
@@ -49,6 +51,7 @@ class Task:
         self.why_given_up = ""  # set by code that cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
         self.reports: collections.deque[dict[str, Any]] | None = None  # None: it has made none
+        self.latest: dict[str, Any] = {}  # of each name in its reports the last value
         self.heard: Callable[[], object] | None = None  # called after each report, by any thread; returns at once
         self._future: concurrent.futures.Future[Any] | None = None
 
@@ -65,6 +68,8 @@ class Task:
         if self.reports is None:
             self.reports = collections.deque(maxlen=report.KEPT)
         self.reports.append(values)
+        older = [(name, value) for name, value in self.latest.items() if name not in values]
+        self.latest = {**dict(older[-_LATEST:]), **values}
         heard = self.heard
         if heard is not None:
             heard()

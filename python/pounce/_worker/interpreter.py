@@ -22,6 +22,7 @@ from typing import Any
 from .. import _core
 from .._common import here, notebook_process, task_end
 from .._common.after_import import AfterImport
+from .._common.mlflow_work import BEGUN
 from .._common.notebook_process import NotebookProcess
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
@@ -30,6 +31,7 @@ from .import_clock import ImportClock
 from .kernel_calls import CELLS, is_of
 from .modules_ahead import ModulesAhead
 from .peak_memory import PeakMemory
+from .reports.told import Reports
 
 core: Any = None  # _core.Worker, in a worker's process; cells send their displays through it
 # Called when a task has run and none waits; returns seconds until it is to be called again.
@@ -40,6 +42,9 @@ state_folder = ""  # pounced's, as its machine names it: visible here only if th
 visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before user code could change it
 cells: Any = None  # the CellStreams of this worker; None: no cell has run here
 running: Any = None  # the _core.Job whose function runs
+reports: Any = None  # the Reports of this worker
+process = 0  # this worker's; a process that it forks has another
+report_pipe: int | None = None  # its end of the pipe that POUNCE_REPORT names
 
 # A header is small (message_limits.h); the whole traceback is in the pickled exception.
 _TRACEBACK_CHARS = 16_000
@@ -102,6 +107,7 @@ class Runner:
                 value = function(*args, **kwargs)
             finally:
                 end = time.monotonic()
+                _hear_reports()
                 if is_tracked or _MLFLOW in sys.modules:
                     _end_runs(function)
                 _write_back_files()
@@ -133,6 +139,7 @@ class Runner:
 
         start = time.monotonic()
         code = child.run(json.loads(job.function_pickle))
+        _hear_reports()
         figures = self._figures(start, time.monotonic())
         return _core.JobOutcome(True, json.dumps({"exit_code": code}).encode(), figures=figures)
 
@@ -180,6 +187,7 @@ def _begin_runs(function: Callable[..., Any], runs: Any) -> bool:
     from . import mlflow_runs
 
     mlflow_runs.begin_call(runs)
+    _log_into(mlflow_runs.run_now())
     return True
 
 
@@ -187,7 +195,23 @@ def _end_runs(function: Callable[..., Any]) -> None:
     if not is_of(function, CELLS):
         from . import mlflow_runs
 
-        mlflow_runs.end_call(failed=sys.exc_info()[0] is not None)
+        is_failure = sys.exc_info()[0] is not None
+        try:
+            if reports is not None:
+                reports.flush()
+        finally:
+            mlflow_runs.end_call(failed=is_failure)
+            _log_into("")
+
+
+def _hear_reports() -> None:
+    if reports is not None:
+        reports.drain()
+
+
+def _log_into(run: str) -> None:
+    if reports is not None:
+        reports.logs_into(run)
 
 
 def _kept(job: _core.Job, outcome: _core.JobOutcome, where: dict[str, str]) -> _core.JobOutcome:
@@ -292,6 +316,8 @@ def _show(kind: str, content: dict[str, Any]) -> None:
 
     if running is not None:
         core.show(json.dumps({"type": kind, "content": content}).encode(), [])
+    if kind == BEGUN:
+        _log_into(content["run"])
 
 
 def _write_back_files() -> None:
@@ -341,9 +367,10 @@ def _become_script(notebook: NotebookProcess) -> None:
 
 
 def _start() -> Any:
-    global node, devices, ports, lease, state_folder, visible_devices
+    global node, devices, ports, lease, state_folder, visible_devices, report_pipe
     take = os.environ.pop
-    supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
+    supervisor, output, errors, log, page, *more = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
+    report_pipe = more[0] if more else None
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
     interface, ports = take("POUNCE_INTERFACE", ""), take("POUNCE_PORTS", "")
     state_folder, lease = take("POUNCE_STATE", ""), take("POUNCE_LEASE", "")
@@ -371,8 +398,9 @@ def _idle(ahead: ModulesAhead) -> float | None:
 
 
 def main() -> None:
-    global core
-    core = _start()
+    global core, reports, process
+    core, process = _start(), os.getpid()
+    reports = Reports(core, lambda: running, report_pipe)
     _make_streams_live()
     faulthandler.enable()
     _become_script(notebook_process.taken())

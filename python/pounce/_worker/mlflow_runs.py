@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from .._common.mlflow_work import BEGUN, CallRuns, MlflowState, Origin
@@ -22,6 +23,7 @@ _REGISTRY, _CONTEXT = "_tracking_store_registry", "_run_context_provider_registr
 _SERVICE = "mlflow.tracking._tracking_service.utils"
 _LOGS, _WRITES_FILES = "MLflowAsyncLoggingLoop", "MLflowAsyncArtifactsLoggingLoop"  # its threads
 
+_is_imported = False
 _here: dict[str, str] = {}  # tags of this worker
 _show: Callable[[str, dict[str, Any]], None] | None = None  # sends the kernel a message
 _origin = Origin()  # of the running cell or call
@@ -34,13 +36,24 @@ _silent_folder = ""  # this is a rank that does not log; what it writes as files
 
 
 def is_here() -> bool:
-    return mlflow_options.FLUENT in sys.modules
+    """Whether MLflow is imported: not while another thread still imports it."""
+    return _is_imported and mlflow_options.FLUENT in sys.modules
+
+
+def run_now() -> str:
+    """The id of the run that reports of the running cell or call go into; empty: none."""
+    if _silent_folder:
+        return ""
+    stack = mlflow_options.main_stack() if is_here() else None
+    if stack is None:  # the main thread has not looked
+        return _origin.run
+    return str(stack[-1].info.run_id) if stack else ""
 
 
 def imported(here: dict[str, str], show: Callable[[str, dict[str, Any]], None]) -> None:
     """MLflow has just been imported here."""
-    global _here, _show
-    _here, _show = here, show
+    global _here, _show, _is_imported
+    _here, _show, _is_imported = here, show, True
     if not is_here():  # a part of MLflow that only traces
         return
     registry = getattr(sys.modules[_SERVICE], _REGISTRY)
@@ -58,7 +71,7 @@ def imported(here: dict[str, str], show: Callable[[str, dict[str, Any]], None]) 
 
     registry.get_store = get_store
     getattr(importlib.import_module("mlflow.tracking.context.registry"), _CONTEXT).register(_Context)
-    if _coming and threading.current_thread() is threading.main_thread():
+    if _coming:
         _adopt()
 
 
@@ -76,8 +89,7 @@ def begin_call(work: CallRuns | None) -> None:
 
 def _adopt() -> None:
     try:
-        mlflow_options.set_runs(sys.modules["mlflow"], _coming)
-        _theirs.update(run.info.run_id for run in mlflow_options.stack())
+        _theirs.update(run.info.run_id for run in mlflow_options.make_active(_coming))
     except Exception as error:  # of another MLflow
         mlflow_options.stack().clear()
         print(f"pounce: the notebook's MLflow run is not active here: {type(error).__name__}: {error}", file=sys.stderr)
@@ -85,8 +97,9 @@ def _adopt() -> None:
 
 def end_call(failed: bool) -> None:
     """Ends the runs that the call began and left open, as at the end of a process. The notebook's go on."""
-    global _coming, _of_cells
+    global _coming, _of_cells, _origin
     cells, _coming, _of_cells = _of_cells, [], []
+    _origin = replace(_origin, run="")
     if not is_here():
         return
     try:
@@ -110,6 +123,8 @@ def begin_cell(origin: Origin | None) -> None:
 
 def end_cell() -> MlflowState | None:
     """What the cell left; None: MLflow is not imported here."""
+    global _origin
+    _origin = replace(_origin, run="")
     if not is_here():
         return None
     try:
@@ -162,16 +177,19 @@ class _Context:
 
 
 def _tag(store: Any) -> None:
-    """Tags the innermost of the notebook's runs once, when something is about to be logged. Without the tags the run
-    is as good: a store that cannot take them will say so itself."""
     runs = mlflow_options.stack()
-    if not runs:
-        return
-    run = runs[-1].info.run_id
+    if runs:
+        logs_into(runs[-1].info.run_id, store)
+
+
+def logs_into(run: str, store: Any = None) -> None:
+    """Tags a run of the notebook's once, when something is about to be logged. Without the tags the run is as good: a
+    store that cannot take them will say so itself."""
     _logged.add(run)
     if run in _tagged:
         return
     _tagged.add(run)
+    store = store or getattr(sys.modules[_SERVICE], _REGISTRY).get_store()
     if _show is not None:
         _show(BEGUN, {"run": run})
     tag = sys.modules["mlflow.entities"].RunTag

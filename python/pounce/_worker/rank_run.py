@@ -41,7 +41,10 @@ def run(place: RankSetup, streams: Streams | None, function: Callable[..., Any],
     if streams is not None:
         random_streams.begin(streams)
     with as_rank(place), mlflow_runs.only_from_rank_0(place.rank.rank), torch_store.one_group():
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            interpreter.reports.drain()  # while it is this rank that reports
 
 
 def command(place: RankSetup, environment: dict[str, str], words: list[str]) -> int | None:

@@ -42,6 +42,11 @@ void SupervisorLink::tell_loading(std::string module) {
   activity_changed_ = true;
 }
 
+void SupervisorLink::tell_reported(model::Reported reported) {
+  reported_ = std::move(reported);
+  activity_changed_ = true;
+}
+
 bool SupervisorLink::tell_state(NamespaceState state) {
   if (std::exchange(state_, state) == state) return false;
   yield_asked_ = false;
@@ -61,8 +66,8 @@ TimePoint SupervisorLink::next_report(bool watched) const {
 void SupervisorLink::report(TimePoint now, std::uint32_t more_activity, std::optional<TimePoint> last_seen) {
   std::int64_t seen_ms_ago = -1;
   if (last_seen) seen_ms_ago = std::chrono::duration_cast<std::chrono::milliseconds>(now - *last_seen).count();
-  socket_.send(
-      protocol::Activity{running_ + more_activity, seen_ms_ago, state_, std::exchange(stays_, false), loading_, held_});
+  socket_.send(protocol::Activity{running_ + more_activity, seen_ms_ago, state_, std::exchange(stays_, false), loading_,
+                                  held_, reported_});
   activity_changed_ = false;
   reported_at_ = now;
 }

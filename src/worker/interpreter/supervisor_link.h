@@ -36,7 +36,8 @@ class SupervisorLink {
   void tell_staying();                     // told to leave if idle, this worker stays: reported at once
   void tell_held();                        // a notebook holds this worker
   void tell_loading(std::string module);   // empty: no module
-  bool tell_state(NamespaceState state);   // true: it is new, and a report is due
+  void tell_reported(model::Reported reported);
+  bool tell_state(NamespaceState state);  // true: it is new, and a report is due
   bool saving() const { return state_ == NamespaceState::kSaving; }
 
   bool report_due(TimePoint now, bool watched) const;  // watched: a client is attached
@@ -51,6 +52,7 @@ class SupervisorLink {
   RecordSocket socket_;
   NamespaceState state_ = NamespaceState::kSaved;
   std::string loading_;
+  model::Reported reported_;
   std::uint32_t running_ = 0;
   bool activity_changed_ = false, held_ = false, stays_ = false;
   TimePoint reported_at_{};

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <sstream>
 
 #include "base/process.h"
@@ -16,17 +17,30 @@
 namespace pounce::worker {
 namespace {
 
-// The child's descriptors: supervisor, output, errors, log, page, in the order that python/pounce/_worker expects.
-constexpr char kInherited[] = "3,4,5,6,7";
+// The child's descriptors: supervisor, output, errors, log, page and, where there is one, the pipe of reports, in the
+// order that python/pounce/_worker expects.
+constexpr char kInherited[] = "3,4,5,6,7", kReports[] = ",8";
+constexpr int kReportsFd = 8;
 
 tl::unexpected<Error> no_interpreter(const char* what) {
   return failure(ErrorCode::kInternal,
                  std::string("cannot start the interpreter: ") + what + ": " + std::strerror(errno));
 }
 
+// pounce-report lies beside this program. Last, so that it hides no program of the user's.
+void find_our_programs(Environment& environment) {
+  std::error_code unknown;
+  const std::string folder = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path().string();
+  const auto path = environment.find("PATH");
+  if (folder.empty() || path == environment.end() || path->second.empty()) return;
+  if ((":" + path->second + ":").find(":" + folder + ":") == std::string::npos) path->second += ":" + folder;
+}
+
 Environment environment_for(const InterpreterPlan& plan) {
   Environment environment = plan.environment;
-  environment["POUNCE_SUPERVISOR_FD"] = kInherited;
+  environment["POUNCE_SUPERVISOR_FD"] = std::string(kInherited) + (plan.report_fd >= 0 ? kReports : "");
+  if (plan.report_fd >= 0) environment["POUNCE_REPORT"] = plan.report_pipe;
+  find_our_programs(environment);
   environment["POUNCE_FACING"] = plan.facing;
   environment["POUNCE_INTERFACE"] = plan.interface;
   environment["POUNCE_PORTS"] = plan.ports;
@@ -61,6 +75,7 @@ Result<std::unique_ptr<Interpreter>> Interpreter::start(const InterpreterPlan& p
                          {5, errors->reader.get()},
                          {6, plan.log_fd},
                          {7, page_fd->get()}};
+  if (plan.report_fd >= 0) program.descriptors[kReportsFd] = plan.report_fd;
   program.standing = Standing::kOwnGroup;  // signals for the supervisor's group do not reach user code
   program.death_signal = SIGKILL;          // no interpreter outlives its supervisor
   program.file_mask = 022;                 // a login's; of a local worker ours is pounced's, which hides files

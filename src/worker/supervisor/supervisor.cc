@@ -51,6 +51,7 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit)
     : options_(std::move(options)),
       facts_(job_facts(environment, options_.stand_in, host_name)),
+      report_pipe_(value_of(environment, "TMPDIR")),
       plan_{interpreter_command(options_),
             for_user_code(environment),
             host_of(options_.handshake),
@@ -61,7 +62,9 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
             options_.ports,
             core_limit,
             folder_of(options_.endpoint_file),
-            options_.lease.hex()},
+            options_.lease.hex(),
+            report_pipe_.path(),
+            report_pipe_.fd()},
       memory_(memory::MemoryEvents::of_this_process()),
       log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
       epoch_{facts_.restart * kEpochsOfOneRun + options_.first_epoch.value},
@@ -190,8 +193,8 @@ void Supervisor::tell_running() {
   const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),     used.memory_mib,
                               gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib, held_};
   const std::uint32_t running = leaving_ ? 0 : running_;  // the count may be from before its answer
-  daemon_->send(
-      protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_, loading_});
+  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_,
+                                     loading_, reported_});
 }
 
 void Supervisor::check_watchdog() {

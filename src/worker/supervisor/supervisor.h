@@ -20,6 +20,7 @@
 #include "worker/supervisor/daemon_link.h"
 #include "worker/supervisor/interpreter.h"
 #include "worker/supervisor/process_tree.h"
+#include "worker/supervisor/report_pipe.h"
 #include "worker/supervisor/supervisor_options.h"
 #include "worker/supervisor/worker_group.h"
 
@@ -96,6 +97,7 @@ class Supervisor {
 
   const SupervisorOptions options_;
   const JobFacts facts_;
+  const ReportPipe report_pipe_;
   InterpreterPlan plan_;
   memory::MemoryEvents memory_;
   UniqueFd log_reader_;
@@ -110,6 +112,7 @@ class Supervisor {
   std::uint32_t running_ = 0, warnings_ = 0;
   NamespaceState state_ = NamespaceState::kSaved;  // the running interpreter's
   std::string loading_;                            // the module that the running interpreter loads; empty: none
+  model::Reported reported_;                       // what its programs reported last
   bool held_ = false;                              // a notebook holds this interpreter, or held one before it
   int early_deaths_ = 0;                           // interpreters in a row that died before they were ready
   std::map<SessionId, protocol::Admit> admitted_;  // sent again to the next interpreter

@@ -104,6 +104,7 @@ void Supervisor::on_activity(const protocol::Activity& activity) {
   const bool other_state = std::exchange(state_, activity.state) != activity.state;
   const bool held_now = activity.held && !std::exchange(held_, held_ || activity.held);
   const bool other_module = std::exchange(loading_, activity.loading) != activity.loading;
+  reported_ = activity.reported;                                         // the next beat has it
   const bool works = running_ > 0 && state_ != NamespaceState::kSaving;  // saving does not use the GPU
   watchdog_.set_busy(running_ > 0);
   meter_.set_busy(works, Clock::now());
@@ -144,6 +145,7 @@ void Supervisor::on_interpreter_death(int wait_status) {
   interpreter_.reset();
   state_ = NamespaceState::kSaved;
   loading_.clear();
+  reported_ = {};
   watchdog_.set_busy(false);
   if (leaving_) end(messages::sentence(*leaving_));
   if (ending_) return stop_if_alone();

@@ -171,7 +171,8 @@ inline std::vector<Header> worker_examples() {
                  {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920, true},
                  2,
                  NamespaceState::kUnsaved,
-                 "torch"},
+                 "torch",
+                 {"epoch 3", {{"loss", "0.3"}}, "6b0c"}},
       WorkerGpus{kLease,
                  {1},
                  "g1",
@@ -192,7 +193,7 @@ inline std::vector<Header> worker_examples() {
       RunDetached{kLease, {1}, {2}, kSession, kTask, "/home/alice/.local/state/pounce/hpc/results/train-7"},
       DetachedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
       Ready{kDataEndpoint, kKey},
-      Activity{1, 250, NamespaceState::kSaving, true, "torch", true},
+      Activity{1, 250, NamespaceState::kSaving, true, "torch", true, {"epoch 3", {{"loss", "nan"}}, "6b0c"}},
       Walltime{kLease, 1'700'001'200},
       YieldSteps{kLease},
   };

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -83,12 +84,45 @@ def runs(mlflow: Any) -> list[bytes]:
 
 
 def set_runs(mlflow: Any, saved: list[bytes]) -> None:
-    """Makes these the active runs. Nothing is started or ended, and the server is not asked."""
+    make_active(saved)
+
+
+def make_active(saved: list[bytes]) -> list[Any]:
+    """Makes these the active runs of the main thread. Nothing is started or ended, and the server is not asked."""
     protos = importlib.import_module("mlflow.protos.service_pb2")
     entities, active = importlib.import_module("mlflow.entities"), sys.modules[FLUENT].ActiveRun
-    present = {run.info.run_id: run for run in stack()}
+    stack_there = main_stack()
+    present = {run.info.run_id: run for run in stack_there or []}
     runs = [protos.Run.FromString(data) for data in saved]
-    stack()[:] = [present.get(run.info.run_id) or active(entities.Run.from_proto(run)) for run in runs]
+    made = [present.get(run.info.run_id) or active(entities.Run.from_proto(run)) for run in runs]
+    if stack_there is None:
+        _begin_main_stack_with(made)
+    else:
+        stack_there[:] = made
+    return made
+
+
+def main_stack() -> list[Any] | None:
+    """Of the main thread. None, in another one: that one has not looked for its runs yet."""
+    main = threading.main_thread()
+    if threading.current_thread() is main:
+        return stack()
+    found: list[Any] | None = getattr(sys.modules[FLUENT], _STACK).get_all_thread_values().get(main.ident)
+    return found
+
+
+def _begin_main_stack_with(runs: list[Any]) -> None:
+    """MLflow was imported by a thread of pounce's: the main thread finds these when it looks for its runs."""
+    variable = getattr(sys.modules[FLUENT], _STACK)
+    usual = variable.default_factory
+
+    def first() -> list[Any]:
+        if threading.current_thread() is not threading.main_thread():
+            return list(usual())
+        variable.default_factory = usual
+        return runs
+
+    variable.default_factory = first
 
 
 def experiment() -> str | None:

@@ -1,0 +1,72 @@
+"""The form of one line of a report (docs/reports.md): numbers by name, and last a status or a file.
+
+    loss=0.3 step=7
+    loss=0.3 status=epoch 3 of 10
+    file=/scratch/alice/curve.png
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from ..._common.report import FILE, STATUS
+
+LINE_BYTES = 4096  # with the line break: what a pipe takes whole, beside other writers
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
+_TO_THE_END = tuple(f"{name}=" for name in (STATUS, FILE))
+
+
+class WrongLine(ValueError):
+    """Says what is wrong with the line."""
+
+
+def read(line: bytes) -> dict[str, Any]:
+    """What it says; empty: nothing. Any bytes may come.
+
+    Raises
+    ------
+    WrongLine
+    """
+    rest, found = line.strip(b" \t\r\n"), {}
+    while rest:
+        if rest.startswith(tuple(begin.encode() for begin in _TO_THE_END)):
+            name, _, value = rest.partition(b"=")
+            found[name.decode()] = _file(value) if name.decode() == FILE else value.decode("utf-8", "replace")
+            break
+        word, _, rest = rest.replace(b"\t", b" ").partition(b" ")
+        name, value = _number(word.decode("utf-8", "backslashreplace"))
+        found[name] = value
+        rest = rest.lstrip()
+    return found
+
+
+def _number(word: str) -> tuple[str, float]:
+    name, equals, value = word.partition("=")
+    if not equals or not _NAME.fullmatch(name):
+        raise WrongLine(f"{word[:80]!r} is no NAME=NUMBER")
+    if not _NUMBER.fullmatch(value):
+        raise WrongLine(f"{value[:80]!r} in {word[:80]!r} is no number")
+    is_whole = len(value) < 20 and value.lstrip("+-").isdigit()
+    return name, int(value) if is_whole else float(value)
+
+
+def _file(path: bytes) -> str:
+    try:
+        name = path.decode()
+    except UnicodeDecodeError:
+        raise WrongLine(f"the path {path[:80]!r} is no text") from None
+    if not os.path.isabs(name) or "\0" in name:
+        raise WrongLine(f"{name[:80]!r} is no absolute path")
+    return name
+
+
+def written(content: dict[str, Any]) -> bytes:
+    """A line that says the numbers, and lines for status and file; texts and None beside them are left out."""
+    numbers = " ".join(f"{name}={float(value)!r}" if isinstance(value, float) else f"{name}={int(value)}"
+                       for name, value in content.items()
+                       if isinstance(value, (bool, int, float)) and _NAME.fullmatch(name))
+    lines = [numbers, *(f"{name}={content[name]}" for name in (STATUS, FILE) if content.get(name))]
+    return b"".join(line.encode("utf-8", "replace") + b"\n" for line in lines if line and len(line) < LINE_BYTES)
