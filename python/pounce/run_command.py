@@ -11,7 +11,7 @@ import threading
 from typing import Any
 
 from ._engine import allocation, resource_words
-from ._engine.options import CellOption
+from ._engine.options import CellOption, Options
 from ._worker.command import run as run_there
 from ._worker.command import run_and_say_where
 from .calls import View, session_of, view_with
@@ -54,7 +54,7 @@ def main(words: list[str]) -> int:
     return code
 
 
-def _leased(said: dict[str, Any], options: dict[str, Any], command: list[str], tracked: TrackedCommand | None) -> int:
+def _leased(said: dict[str, Any], options: Options, command: list[str], tracked: TrackedCommand | None) -> int:
     try:
         with Client(env=said.get("--env"), here=False if _LEASE.word in said else "auto") as client:
             return _run(view_with(client, options, ""), command, tracked)

@@ -5,6 +5,7 @@ MLflow is imported when a ``TrackedCommand`` is made, and not before.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import shlex
@@ -75,7 +76,8 @@ class TrackedCommand:
         self._recorded(lambda: self._mlflow.set_tag("pounce.exit_code", str(code)))
         if self._head:
             self._recorded(lambda: self._mlflow.log_text(self._output(), OUTPUT))
-        self._recorded(lambda: self._mlflow.end_run(status))
+        with contextlib.redirect_stdout(sys.stderr):  # it prints where the run can be seen
+            self._recorded(lambda: self._mlflow.end_run(status))
 
     def _output(self) -> str:
         self._cut()

@@ -1,14 +1,14 @@
 #include "base/text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 
 namespace pounce {
 
 std::string joined(std::span<const std::string> words, std::string_view separator) {
-  return fmt::format("{}", fmt::join(words, separator));
+  std::string row;
+  for (const std::string& word : words) (row += &word == words.data() ? "" : separator) += word;
+  return row;
 }
 
 // Levenshtein's distance with swaps ("optimal string alignment"); the last three rows of its table are enough.

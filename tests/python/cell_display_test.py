@@ -140,3 +140,24 @@ def test_an_output_that_is_too_large_is_said_and_not_sent(notebook):
     cell = notebook.run("%%pounce\nfrom IPython.display import HTML\ndisplay(HTML('x' * (40 << 20)))\nprint('on')")
 
     assert "an output of 40 MiB is not shown" in cell.stdout and cell.stdout.endswith("on\n")
+
+
+def test_what_programs_report_is_one_line_below_the_cell_and_a_picture_at_one_place(notebook):
+    (notebook.home.folder / "curve.png").write_bytes(b"\x89PNG\r\n\x1a\n picture")
+
+    number = notebook.start("%%pounce\nimport os, subprocess, time\nopen('waits', 'w').close()\nsubprocess.run('pounce-report loss=0.5 --status first; "
+                            "pounce-report --file curve.png; pounce-report --file curve.png', shell=True)\n"
+                            "while os.path.exists('waits'): time.sleep(0.02)")
+    before = notebook.ended(number, until=line_of)
+    (notebook.home.folder / "waits").unlink()
+    notebook.ended(number)
+
+    (picture,) = [each for each in before.of("display_data") if "image/png" in each["data"]]
+    (again,) = [each for each in before.of("update_display_data") if "image/png" in each["data"]]
+    assert again["transient"] == picture["transient"] and picture["data"]["text/plain"] == "<curve.png>"
+    assert line_of(before) == "pounce: first; loss=0.5\n"
+
+
+def line_of(shown) -> str:
+    lines = [each["data"].get("text/plain", "") for each in shown.of("display_data") if "text/plain" in each["data"]]
+    return next((line for line in lines if line.startswith("pounce: first")), "")

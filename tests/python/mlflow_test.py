@@ -8,9 +8,11 @@ import json
 import logging
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 import urllib.request
 from pathlib import Path
@@ -251,7 +253,8 @@ CELLS = """
         problem = cell(source)
         assert not problem, problem
 
-    there('import mlflow\\nmlflow.set_experiment("cells")\\nfirst = mlflow.start_run().info.run_id\\nmlflow.log_metric("a", 1)', "first")
+    there('import mlflow\\nmlflow.set_experiment("cells")\\nfirst = mlflow.start_run().info.run_id\\nmlflow.log_metric("a", 1)\\n'
+          'import subprocess\\nsubprocess.run(["pounce-report", "reported=4"], check=True)', "first")
     here('import mlflow, os\\nsecond = mlflow.active_run().info.run_id\\nmlflow.log_metric("b", 2)')
     report(first=names["first"], second=names["second"])
     there('import hashlib, os\\nmlflow.log_metric("c", 3)\\nfound = hashlib.md5(os.environ["MLFLOW_TRACKING_TOKEN"].encode()).hexdigest()', "found")
@@ -289,7 +292,7 @@ def test_a_run_that_a_cell_leaves_open_is_active_in_the_notebook_and_in_its_next
     run = server.run(cells["first"])
 
     assert cells["second"] == cells["first"]
-    assert [run.metrics[name] for name in "abc"] == [1, 2, 3]
+    assert [run.metrics[name] for name in (*"abc", "reported")] == [1, 2, 3, 4]
 
 
 def test_a_run_outlives_the_worker_that_logged_into_it(cells):
@@ -329,6 +332,85 @@ def test_what_the_page_shows_runs(mlflow_home):
     (program,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.M | re.S)
 
     assert "True" in mlflow_home.run(program, seconds=120).stdout.splitlines()
+
+
+# ---- reports ----
+
+REPORTS = """
+    import subprocess
+    PROGRAM = {program!r}
+    client = pounce.Client()
+
+    def works():
+        import subprocess, sys, time
+        subprocess.run(["sh", "-ec", "pounce-report loss=0.5 step=3 --status 'epoch 1'; pounce-report --file report.txt; pounce-report bad/=1"], check=True)
+        while os.path.exists("waits"): time.sleep(0.02)
+        import mlflow  # imported here, or by the thread that logs what is reported
+        mlflow.log_metric("own", 1)
+        return mlflow.active_run().info.run_id
+
+    def rank():
+        import subprocess
+        subprocess.run(["pounce-report", f"rank={{pounce.rank().rank}}"], check=True)
+
+    def status():
+        shown = subprocess.run([PROGRAM, "status", "--json"], check=True, capture_output=True, text=True, timeout=60).stdout
+        return [row.get("reported", {{}}).get("mlflow_run") for row in json.loads(shown)["leases"]]
+
+    import mlflow
+    mlflow.set_experiment("reports")
+    run = mlflow.start_run().info.run_id
+    open("report.txt", "w").write("all is well")
+    open("waits", "w").close()
+    future = client.submit(works)
+    while status() != [run]: time.sleep(0.05)
+    os.unlink("waits")
+    report(run=run, active=future.result(), reports=len(future.reports))
+    with client.gang(workers=2) as gang:
+        gang.run(rank)
+    while any(status()): time.sleep(0.05)
+    mlflow.end_run()
+"""
+
+
+def test_what_programs_report_is_in_the_run_and_pouncectl_shows_which(server):
+    with made_home(heartbeat_ms=100) as home:
+        home.environment |= {"MLFLOW_TRACKING_URI": server.address, "MLFLOW_DISABLE_TELEMETRY": "true"}
+        shown = home.run(REPORTS.format(program=shutil.which("pouncectl", path=sysconfig.get_path("scripts"))), seconds=240)
+        facts, said = shown.reports, shown.stderr
+    run = server.run(facts["run"])
+
+    assert facts["active"] == facts["run"] and facts["reports"] == 3
+    assert run.metrics == {"loss": 0.5, "own": 1, "rank": 0}
+    assert said.count(f"pounce: the MLflow run {run.id} lacks what was reported: ") == 1
+    assert run.tags["pounce.status"] == "epoch 1" and run.tags["pounce.lease"] and server.files(run.id) == ["report.txt"]
+    (loss,) = server.ask(f"metrics/get-history?run_id={run.id}&metric_key=loss")["metrics"]
+    assert loss["step"] == 3
+
+
+COMMAND = """
+    def run(*words):
+        ended = subprocess.run([PROGRAM, "run", "--mlflow", "--experiment", "commands", *words], capture_output=True, text=True, timeout=180)
+        return ended.returncode, ended.stdout, ended.stderr
+    import subprocess
+    PROGRAM = {program!r}
+    inner = "import os, mlflow; mlflow.log_param('inner', os.environ['MLFLOW_RUN_ID'])"
+    report(ended=run("--", "sh", "-c", 'pounce-report loss=0.5 step=7; echo out; echo err >&2; MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT=true exec "$0" -c "$1"', sys.executable, inner))
+    report(failed=run("--", "sh", "-c", "exit 7"), killed=run("--", "sh", "-c", "kill -TERM $$"), absent=run("--", "no-such-program"))
+"""
+
+
+def test_a_command_is_a_run_with_its_reports_output_and_exit_code(mlflow_home, server):
+    facts = mlflow_home.run(COMMAND.format(program=shutil.which("pouncectl", path=sysconfig.get_path("scripts"))), seconds=240).reports
+    experiment = server.ask("experiments/get-by-name?experiment_name=commands")["experiment"]["experiment_id"]
+    runs = [server.run(one["info"]["run_id"]) for one in server.ask("runs/search", experiment_ids=[experiment], order_by=["attribute.start_time"])["runs"]]
+
+    assert [facts[name][0] for name in ("ended", "failed", "killed", "absent")] == [0, 7, 128 + 15, 127]
+    assert facts["ended"][1] == "out\n"
+    assert [(run.status, run.tags["pounce.exit_code"]) for run in runs] == [("FINISHED", "0"), ("FAILED", "7"), ("KILLED", "143"), ("FAILED", "127")]
+    assert runs[0].metrics == {"loss": 0.5} and runs[0].params["inner"] == runs[0].id
+    assert runs[1].params["command"] == "sh -c 'exit 7'" and runs[1].tags["pounce.lease"] and server.files(runs[1].id) == []
+    assert server.files(runs[0].id) == ["output.txt"]
 
 
 # ---- without it ----

@@ -66,7 +66,7 @@ def reporting():
         (home.folder / "curve.png").write_bytes(PNG)
         (home.folder / "lines").write_bytes(b"val=3 acc=.5e0\n\n loss=abc\n\xff\xfe=1\nno report\nfile=there\n" + b"x" * 20_000 + b"\nx=1\n")
         home.environment["PATH"] = os.pathsep.join([os.path.dirname(program("pounce-report")), home.environment.get("PATH", "")])
-        yield home.run(f"PROGRAM = {program('pouncectl')!r}" + REPORTING)
+        yield home.run(f"    PROGRAM = {program('pouncectl')!r}" + REPORTING)
 
 
 def test_what_programs_report_is_in_the_future_in_its_order(reporting):

@@ -73,7 +73,7 @@ def test_the_environment_and_the_path_are_the_notebooks(notebook):
     there = notebook.run("%%pounce --cpus 1 --out path,variables\nimport os, sys\npath, variables = list(sys.path), dict(os.environ)")
     assert not there.of("error")
     assert notebook.run("path == [folder or os.getcwd() for folder in sys.path]").value == "True", notebook.run("path, sys.path").value
-    assert notebook.run("variables.get('PYTHONPATH') == os.environ.get('PYTHONPATH'), [n for n in variables if 'POUNCE' in n]").value == "(True, [])"
+    assert notebook.run("variables.get('PYTHONPATH') == os.environ.get('PYTHONPATH'), [n for n in variables if 'POUNCE' in n]").value == "(True, ['POUNCE_REPORT'])"
 
 
 def imported_by(file: Path) -> set[str]:

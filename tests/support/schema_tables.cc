@@ -112,7 +112,9 @@ std::string values() {
          value<Choice>("choice", "in `classes_is`: what one who waits could ask for instead") +
          value<QueueRow>("queue row", "in `queue_is`") + value<DetachedRow>("detached row", "in `detached_list`") +
          value<model::GpuRow>("device", "a GPU of a worker: in `worker_gpus` and the status document") +
-         value<model::TaskGpuUse>("device use", "of one task: in `worker_gpus` and the status document");
+         value<model::TaskGpuUse>("device use", "of one task: in `worker_gpus` and the status document") +
+         value<model::Reported>("reported",
+                                "by programs of a worker: in `activity`, `worker_beat` and the status document");
 }
 
 std::string status() {

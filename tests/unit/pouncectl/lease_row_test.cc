@@ -41,6 +41,14 @@ TEST(LeaseRowTest, TellsTimesInTheirTwoLargestUnits) {
   EXPECT_EQ(in_words(86400 * 3 + 3600 * 4), "3 d 4 h");
 }
 
+TEST(LeaseRowTest, TellsWhatProgramsReportedAndTheRunThatTheyLogInto) {
+  const auto rows = lease_rows(R"({"leases":[{"lease":"3f2a","reported":{"status":"epoch 3",
+      "numbers":{"loss":"0.3","step":"7"},"mlflow_run":"6b0c"}},{"lease":"9000"}]})");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(reported_of(rows[0]), "epoch 3; loss=0.3 step=7; MLflow run 6b0c");
+  EXPECT_EQ(reported_of(rows[1]), "");
+}
+
 TEST(LeaseRowTest, ReadsWhatAQueuedLeaseWaitsFor) {
   const auto rows = lease_rows(R"({"leases":[
       {"lease":"3f2a","state":"queued","class":"lion","slurm_reason":"QOSMaxJobsPerUserLimit","ahead":3,

@@ -52,6 +52,17 @@ TEST_F(UsageLogTest, PutsTheWorkersTogether) {
   EXPECT_EQ(use->figures(), (model::JobFigures{6000, 4000, 2000, 301}));
 }
 
+TEST_F(UsageLogTest, HasWhatTheFirstWorkerThatTellsSomethingReported) {
+  protocol::WorkerBeat second = beat(1, 1, 10, 10), third = beat(2, 1, 10, 10);
+  second.reported.status = "epoch 3", third.reported.status = "epoch 4";
+  for (const protocol::WorkerBeat& one : {beat(0, 1, 10, 10), third, second}) log_.beat(one, kNow);
+  EXPECT_EQ(log_.of(kLease)->reported().status, "epoch 3");
+
+  second.reported.numbers["loss"] = std::string(model::Reported::kMostBytes, '9');
+  log_.beat(second, kNow);
+  EXPECT_EQ(log_.of(kLease)->reported().status, "epoch 4");
+}
+
 TEST_F(UsageLogTest, TakesOfGpusWhatThoseWorkersTellWhoseDriverDoes) {
   log_.beat(beat(0, 0, 8000, 2000), kNow);
   EXPECT_EQ(log_.of(kLease)->figures().gpu_percent, -1);

@@ -63,12 +63,14 @@ class ReportPipe:
             self._skips = False
         if len(self._rest) >= LINE_BYTES:
             if not self._skips:
-                self._tell(f"it is longer than {LINE_BYTES} bytes")
+                self._line(self._rest)
             self._rest, self._skips = b"", True
         return bool(data)
 
     def _line(self, line: bytes) -> None:
         try:
+            if len(line) >= LINE_BYTES:
+                raise WrongLine(f"it is longer than {LINE_BYTES} bytes")
             content = read(line)
             if content:
                 self._hear(content)

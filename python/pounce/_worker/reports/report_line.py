@@ -16,7 +16,7 @@ from ..._common.report import FILE, STATUS
 LINE_BYTES = 4096  # with the line break: what a pipe takes whole, beside other writers
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
-_TO_THE_END = tuple(f"{name}=" for name in (STATUS, FILE))
+_TO_THE_END = tuple(f"{name}=".encode() for name in (STATUS, FILE))
 
 
 class WrongLine(ValueError):
@@ -30,16 +30,16 @@ def read(line: bytes) -> dict[str, Any]:
     ------
     WrongLine
     """
-    rest, found = line.strip(b" \t\r\n"), {}
-    while rest:
-        if rest.startswith(tuple(begin.encode() for begin in _TO_THE_END)):
-            name, _, value = rest.partition(b"=")
-            found[name.decode()] = _file(value) if name.decode() == FILE else value.decode("utf-8", "replace")
-            break
-        word, _, rest = rest.replace(b"\t", b" ").partition(b" ")
-        name, value = _number(word.decode("utf-8", "backslashreplace"))
-        found[name] = value
-        rest = rest.lstrip()
+    rest = line.strip(b" \t\r\n")
+    found: dict[str, Any] = {}
+    while rest and not rest.startswith(_TO_THE_END):
+        word, *more = rest.split(None, 1)
+        name, number = _number(word.decode("utf-8", "backslashreplace"))
+        found[name] = number
+        rest = more[0] if more else b""
+    if rest:
+        last, _, value = rest.partition(b"=")
+        found[last.decode()] = _file(value) if last == FILE.encode() else value.decode("utf-8", "replace")
     return found
 
 

@@ -10,7 +10,7 @@ import stat
 import sys
 import threading
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import mlflow_runs
 
@@ -93,18 +93,36 @@ class RunLog:
 
 
 def _send(entries: list[_Entry]) -> None:
-    mlflow = importlib.import_module("mlflow")
-    entities = importlib.import_module("mlflow.entities")
+    mlflow, entities = importlib.import_module("mlflow"), importlib.import_module("mlflow.entities")
     run, client = entries[0].run, mlflow.MlflowClient()
     mlflow_runs.logs_into(run)
     metrics = [entities.Metric(name, value, entry.at_ms, entry.step)
                for entry in entries for name, value in entry.numbers.items()]
     status = next((entry.status for entry in reversed(entries) if entry.status), "")
     tags = [entities.RunTag(STATUS_TAG, status)] if status else []
-    if metrics or tags:
-        client.log_batch(run, metrics=metrics, tags=tags)
+    refused = None
+    try:
+        if metrics or tags:
+            client.log_batch(run, metrics=metrics, tags=tags)
+    except mlflow.MlflowException as error:
+        if error.error_code != "INVALID_PARAMETER_VALUE" or len(metrics) + len(tags) == 1:
+            raise
+        refused = _one_by_one(client, run, metrics, tags)
     if entries[-1].file:
         client.log_artifact(run, _checked(entries[-1].file))
+    if refused is not None:
+        raise refused
+
+
+def _one_by_one(client: Any, run: str, metrics: list[Any], tags: list[Any]) -> Exception | None:
+    """Where MLflow takes one of them not, the others. Returns its last refusal."""
+    refused = None
+    for one in [dict(metrics=[metric]) for metric in metrics] + ([dict(tags=tags)] if tags else []):
+        try:
+            client.log_batch(run, **one)
+        except Exception as error:
+            refused = error
+    return refused
 
 
 def _checked(path: str) -> str:
