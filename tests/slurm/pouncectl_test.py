@@ -11,9 +11,10 @@ from login_node import RELEASE, User, wait_until
 
 # One task that runs until it is released, one that waits behind it.
 TWO_TASKS = """
-    import time, pounce
+    import subprocess, time, pounce
     client = pounce.Client().options(gpus=1)
     def long():
+        subprocess.run(["pounce-report", "loss=0.5", "--status", "it goes on"], check=True)
         time.sleep(600)
     futures = [client.submit(long, retries=0), client.submit(pow, 2, 3)]
     report(submitted=True)
@@ -44,6 +45,7 @@ def test_a_running_lease_is_shown_and_released_now_with_its_job(make_user):
     table = alice.run("pouncectl", "leases")
     for word in (lease["lease"][:8], str(lease["job"]), lease["node"], "1 GPU", f"(pid {lease['pid']})"):
         assert word in table, table
+    wait_until(lambda: "it reports it goes on; loss=0.5\n" in alice.run("pouncectl", "status"), 90, "what it reported is shown")
     def job_is_there() -> bool:  # other tests' jobs of alice's are there too
         return str(lease["job"]) in [job["id"] for job in alice.jobs()]
 
