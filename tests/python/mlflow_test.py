@@ -25,6 +25,7 @@ from pounce._common.settings import loggers
 from pounce._engine.mlflow_stores import problems
 from pounce._sweep import member_runs
 from pounce._sweep.sweep_plan import Member
+from pounce.tracked_command import TrackedCommand
 
 pytest.importorskip("mlflow")
 pytestmark = pytest.mark.xdist_group("mlflow")
@@ -376,7 +377,7 @@ REPORTS = """
 def test_what_programs_report_is_in_the_run_and_pouncectl_shows_which(server):
     with made_home(heartbeat_ms=100) as home:
         home.environment |= {"MLFLOW_TRACKING_URI": server.address, "MLFLOW_DISABLE_TELEMETRY": "true"}
-        shown = home.run(REPORTS.format(program=shutil.which("pouncectl", path=sysconfig.get_path("scripts"))), seconds=240)
+        shown = home.run(REPORTS.format(program=shutil.which("pouncectl", path=sysconfig.get_path("scripts"))), seconds=600)
         facts, said = shown.reports, shown.stderr
     run = server.run(facts["run"])
 
@@ -389,28 +390,41 @@ def test_what_programs_report_is_in_the_run_and_pouncectl_shows_which(server):
 
 
 COMMAND = """
-    def run(*words):
-        ended = subprocess.run([PROGRAM, "run", "--mlflow", "--experiment", "commands", *words], capture_output=True, text=True, timeout=180)
-        return ended.returncode, ended.stdout, ended.stderr
     import subprocess
-    PROGRAM = {program!r}
-    inner = "import os, mlflow; mlflow.log_param('inner', os.environ['MLFLOW_RUN_ID'])"
-    report(ended=run("--", "sh", "-c", 'pounce-report loss=0.5 step=7; echo out; echo err >&2; MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT=true exec "$0" -c "$1"', sys.executable, inner))
-    report(failed=run("--", "sh", "-c", "exit 7"), killed=run("--", "sh", "-c", "kill -TERM $$"), absent=run("--", "no-such-program"))
+    def run(*words):
+        ended = subprocess.run([{program!r}, "run", "--mlflow", "--experiment", "commands", *words], capture_output=True, text=True)
+        return ended.returncode, ended.stdout, ended.stderr
+    report(ended=run("--", "sh", "-c", 'pounce-report loss=0.5 step=7; echo "$MLFLOW_RUN_ID"; echo err >&2'))
+    report(failed=run("--", "sh", "-c", "exit 7"))
 """
 
 
 def test_a_command_is_a_run_with_its_reports_output_and_exit_code(mlflow_home, server):
-    facts = mlflow_home.run(COMMAND.format(program=shutil.which("pouncectl", path=sysconfig.get_path("scripts"))), seconds=240).reports
+    facts = mlflow_home.run(COMMAND.format(program=shutil.which("pouncectl", path=sysconfig.get_path("scripts"))), seconds=600).reports
     experiment = server.ask("experiments/get-by-name?experiment_name=commands")["experiment"]["experiment_id"]
-    runs = [server.run(one["info"]["run_id"]) for one in server.ask("runs/search", experiment_ids=[experiment], order_by=["attribute.start_time"])["runs"]]
+    found = server.ask("runs/search", experiment_ids=[experiment], order_by=["attribute.start_time"])["runs"]
+    good, bad = (server.run(one["info"]["run_id"]) for one in found)
 
-    assert [facts[name][0] for name in ("ended", "failed", "killed", "absent")] == [0, 7, 128 + 15, 127]
-    assert facts["ended"][1] == "out\n"
-    assert [(run.status, run.tags["pounce.exit_code"]) for run in runs] == [("FINISHED", "0"), ("FAILED", "7"), ("KILLED", "143"), ("FAILED", "127")]
-    assert runs[0].metrics == {"loss": 0.5} and runs[0].params["inner"] == runs[0].id
-    assert runs[1].params["command"] == "sh -c 'exit 7'" and runs[1].tags["pounce.lease"] and server.files(runs[1].id) == []
-    assert server.files(runs[0].id) == ["output.txt"]
+    assert (facts["ended"][:2], facts["failed"][:2]) == ([0, f"{good.id}\n"], [7, ""])
+    assert [(run.status, run.tags["pounce.exit_code"]) for run in (good, bad)] == [("FINISHED", "0"), ("FAILED", "7")]
+    assert good.metrics == {"loss": 0.5} and server.files(good.id) == ["output.txt"]
+    assert bad.params["command"] == "sh -c 'exit 7'" and bad.tags["pounce.lease"] and server.files(bad.id) == []
+
+
+def test_a_command_that_a_signal_ended_is_killed_and_of_a_long_output_both_ends_are_kept(monkeypatch):
+    told = []
+    mlflow = SimpleNamespace(start_run=lambda **_: SimpleNamespace(info=SimpleNamespace(run_id="1", experiment_id="0")), log_param=print, set_tags=told.append,
+                             set_tag=lambda *words: told.append(words), log_text=lambda text, name: told.append(text), end_run=told.append)
+    monkeypatch.setitem(sys.modules, "mlflow", mlflow)
+    command = TrackedCommand(["a"], "")
+    for part in (b"first ", *[b"x" * 100_000] * 60, b" last"):
+        command.keep(part)
+    command.came_back(-15, {"pounce.node": "g1"})
+    command.end(143)
+
+    where, code, text, status = told
+    assert (where, code, status) == ({"pounce.node": "g1"}, ("pounce.exit_code", "143"), "KILLED")
+    assert text.startswith("first x") and text.endswith("x last") and len(text) < 1_050_000 and "bytes are left out here" in text
 
 
 # ---- without it ----

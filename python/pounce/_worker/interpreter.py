@@ -107,7 +107,7 @@ class Runner:
                 value = function(*args, **kwargs)
             finally:
                 end = time.monotonic()
-                _hear_reports()
+                hear_reports()
                 if is_tracked or _MLFLOW in sys.modules:
                     _end_runs(function)
                 _write_back_files()
@@ -139,7 +139,7 @@ class Runner:
 
         start = time.monotonic()
         code = child.run(json.loads(job.function_pickle))
-        _hear_reports()
+        hear_reports()
         figures = self._figures(start, time.monotonic())
         return _core.JobOutcome(True, json.dumps({"exit_code": code}).encode(), figures=figures)
 
@@ -187,7 +187,7 @@ def _begin_runs(function: Callable[..., Any], runs: Any) -> bool:
     from . import mlflow_runs
 
     mlflow_runs.begin_call(runs)
-    _log_into(mlflow_runs.run_now())
+    log_into(mlflow_runs.run_now())
     return True
 
 
@@ -197,19 +197,26 @@ def _end_runs(function: Callable[..., Any]) -> None:
 
         is_failure = sys.exc_info()[0] is not None
         try:
-            if reports is not None:
-                reports.flush()
+            send_reports()
         finally:
             mlflow_runs.end_call(failed=is_failure)
-            _log_into("")
+            log_into("")
 
 
-def _hear_reports() -> None:
+def hear_reports() -> None:
+    """At the end of a task: those that its programs wrote."""
     if reports is not None:
         reports.drain()
 
 
-def _log_into(run: str) -> None:
+def send_reports() -> None:
+    """Waits until they are in the MLflow run."""
+    if reports is not None:
+        reports.flush()
+
+
+def log_into(run: str) -> None:
+    """What runs here logs into this run of MLflow; empty: into none."""
     if reports is not None:
         reports.logs_into(run)
 
@@ -317,7 +324,7 @@ def _show(kind: str, content: dict[str, Any]) -> None:
     if running is not None:
         core.show(json.dumps({"type": kind, "content": content}).encode(), [])
     if kind == BEGUN:
-        _log_into(content["run"])
+        log_into(content["run"])
 
 
 def _write_back_files() -> None:

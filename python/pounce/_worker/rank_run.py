@@ -44,7 +44,7 @@ def run(place: RankSetup, streams: Streams | None, function: Callable[..., Any],
         try:
             return function(*args, **kwargs)
         finally:
-            interpreter.reports.drain()  # while it is this rank that reports
+            interpreter.hear_reports()  # while it is this rank that reports
 
 
 def command(place: RankSetup, environment: dict[str, str], words: list[str]) -> int | None:

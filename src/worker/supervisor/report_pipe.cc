@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "base/network.h"
 #include "base/trusted_path.h"
 
 namespace pounce::worker {
@@ -20,7 +21,8 @@ namespace fs = std::filesystem;
 constexpr char kName[] = "pipe", kDefault[] = "/tmp";
 constexpr auto kMadeJustNow = std::chrono::minutes(1);
 
-std::string beginning_of_names() { return "pounce-report-" + std::to_string(::geteuid()) + "-"; }
+// With the host's: a pipe in a folder that other nodes see too is a pipe on this one only.
+std::string beginning_of_names() { return "pounce-report-" + std::to_string(::geteuid()) + "-" + host_name() + "-"; }
 
 void remove_one(const fs::path& folder) {
   ::unlink((folder / kName).c_str());

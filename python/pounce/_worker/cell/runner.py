@@ -72,13 +72,13 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     if code.source:
         streams.begin(request.random)
         mlflow_runs.begin_cell(code.origin)
-        interpreter.reports.logs_into(mlflow_runs.run_now())
+        interpreter.log_into(mlflow_runs.run_now())
         try:
             reply.run = _run(shell, request, loops, limit)
         finally:
-            interpreter.reports.flush()
+            interpreter.send_reports()
             reply.mlflow = mlflow_runs.end_cell()
-            interpreter.reports.logs_into("")
+            interpreter.log_into("")
         reply.random = streams.end() if request.may_ask else {}
         if request.setup:
             _saved.remade(reply.run.assigned)
