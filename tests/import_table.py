@@ -19,7 +19,8 @@ LAYERS: dict[str, list[str]] = {
     "errors": ["_core"],
     "_common": ["errors", "_core"],
     "_worker": ["_common", "errors", "_core"],
-    "_engine": ["_worker.kernel_calls", "_worker.state.hash_seed", "_common", "errors", "_core"],
+    "_record": ["_common", "errors"],
+    "_engine": ["_record", "_worker.kernel_calls", "_worker.state.hash_seed", "_common", "errors", "_core"],
     "_tables": ["_engine", "_common", "errors", "_core"],
     "_map": ["_engine", "_common", "errors", "_core"],
     "_sweep": ["_engine", "_common", "errors", "_core"],
@@ -30,17 +31,18 @@ LAYERS: dict[str, list[str]] = {
     "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_worker.rank_broadcast", "_common.random_streams", "_common.rank", "_common.ref", "errors", "_core"],
     "calls": ["executor", "sweeps", "gangs", "future", "_map", "_sweep", "_engine", "_common.local_modules", "_common.map_store", "_common.random_streams", "errors"],
     "client": ["_batch.job", "calls", "gangs", "future", "lease", "_tables", "_engine", "_common.ref", "errors"],
-    "_batch": ["_engine", "_common", "errors", "_core"],
+    "_batch": ["_record", "_engine", "_common", "errors", "_core"],
     "_batch.job": [],  # it is copied to where there is no pounce
     "batch_runs": ["_batch", "future", "lease", "errors"],
     "cell": ["serving", "_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_tables.text_table", "_engine", "_worker.cell.look_answers", "_worker.cell.looks", "_worker.cell.parting", "_worker.cell.quiet", "_worker.cell.rank_cell", "_worker.cell.transfer_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
-    "mlflow_projects": ["compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors"],
+    "mlflow_projects": ["_record", "compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors", "command_line"],
     "serving": ["command_line", "client", "calls", "future", "lease", "_tables.text_table", "_engine", "_worker.serving", "_common", "errors", "_core"],
     "command_line": ["errors"],
     "run_command": ["command_line", "client", "calls", "future", "_engine", "_worker.command", "errors", "tracked_command"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.steps", "_common.rank", "_common.report", "_worker.reports"],
-    "": ["serving", "batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "": ["reruns", "serving", "batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
     "tracked_command": ["_common.mlflow_uri", "errors"],
+    "reruns": ["_record", "mlflow_projects", "command_line", "_batch", "batch_runs", "client", "calls", "future", "_tables.text_table", "_engine", "_common.mlflow_uri", "errors", "_core"],
     "compat": ["", "calls", "client", "future", "_worker.nested_joblib", "_tables.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_map.collections", "_common.content_digest", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
 }
 

@@ -87,7 +87,7 @@ class View:
               streams: Streams | None) -> Future:
         task = Task(name_of(function), self._options)
         future = Future(self._session, task)
-        self._submitter.submit(task, function, args, kwargs, retries, streams)
+        self._submitter.submit(task, function, args, kwargs, retries, streams, is_recorded=True)
         return future
 
     def _failed(self, function: Callable[..., Any], error: Exception) -> Future:

@@ -17,7 +17,7 @@ from .._common import here, serialize
 from .._engine import environment
 from .._engine.options import Options
 from ..errors import BadRequest
-from . import notebook, variables
+from . import notebook, records, variables
 from .job_lines import job_lines
 from .placement import COMMAND, Placement, placed
 from .run_folder import RunFolder, made
@@ -36,6 +36,7 @@ class Request:
     folder: str = ""  # where its folder lies; empty: below the home
     lines: tuple[str, ...] = ()  # of sbatch, beside those that the options stand for
     place: Placement | None = None  # where it goes, if that is decided already
+    tags: Mapping[str, str] = field(default_factory=dict)  # of the runs of MLflow that it begins, beside its own
 
 
 def of_notebook(source: Mapping[str, Any], what: str, name: str, parameters: Mapping[str, Any], request: Request,
@@ -45,7 +46,7 @@ def of_notebook(source: Mapping[str, Any], what: str, name: str, parameters: Map
     made_for = notebook.for_batch(dict(source), parameters)
     files: dict[str, bytes] = {}
     if inputs:
-        files["inputs.pickle"] = _pickled(dict(inputs), "the variables")
+        files["inputs.pickle"] = pickled(dict(inputs), "the variables")
         made_for["cells"].insert(0, notebook.code_cell(_TAKES_INPUTS, "pounce-inputs"))
     if brings:
         made_for["cells"].append(notebook.code_cell(_GIVES_RESULT.replace("{names}", repr(brings)), "pounce-result"))
@@ -57,7 +58,7 @@ def of_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Map
                 request: Request) -> RunFolder:
     name = getattr(function, "__name__", "function")
     _check_call(function, name, args, kwargs)
-    call = _pickled((function, args, dict(kwargs)), name)
+    call = pickled((function, args, dict(kwargs)), name)
     return _made(f"The function {name}", name, "call_function.py", {"call.pickle": call}, request, "")
 
 
@@ -101,10 +102,14 @@ def _made(what: str, name: str, program: str, files: Mapping[str, bytes], reques
     python = sys.executable if is_project else named or sys.executable
     kept, left_out = variables.recorded(environment.travelling(request.env or None))
     folder = made(request.name or _plain(name), request.folder, bool(request.name))
+    prefix = str(Path(named).parent.parent) if named else ""
+    has_tags = not is_project and (records.is_tracked(files) or bool(request.tags))
     script = Script(folder.name, what, _core.__version__, folder.path, directory or here.folder(), python, program,
-                    lines, place.prologue, (COMMAND,) if is_project else place.container, is_project)
+                    lines, place.prologue, (COMMAND,) if is_project else place.container, is_project, has_tags)
     try:
         text = script.text()
+        if has_tags:
+            _add_tags(folder, {**records.tags_of(folder, files, prefix, text), **request.tags})
         for file, data in files.items():
             folder.write(file, data)
         folder.write("environment.sh", variables.as_shell(kept, [] if is_project else left_out))
@@ -115,6 +120,16 @@ def _made(what: str, name: str, program: str, files: Mapping[str, bytes], reques
         folder.remove()
         raise
     return folder
+
+
+def _add_tags(folder: RunFolder, tags: Mapping[str, str]) -> None:
+    """A module that MLflow finds by its entry point, also where there is no pounce."""
+    about = folder.path / "tags" / "pounce_batch-1.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: pounce-batch\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[mlflow.run_context_provider]\npounce = pounce_batch_tags:Context\n")
+    shutil.copyfile(_JOB / "pounce_batch_tags.py", folder.path / "tags" / "pounce_batch_tags.py")
+    folder.write("tags.json", json.dumps(tags))
 
 
 def _plain(name: str) -> str:
@@ -132,7 +147,8 @@ def _add_modules(folder: Path) -> None:
     shutil.copytree(package, folder / "lib" / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def _pickled(value: Any, name: str) -> bytes:
+def pickled(value: Any, name: str) -> bytes:
+    """As a batch run reads it."""
     import cloudpickle
 
     try:

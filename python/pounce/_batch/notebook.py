@@ -20,6 +20,7 @@ _HOLD = re.compile(rf"^[ \t]*%pounce[ \t]+(hold\b{_REST})", re.MULTILINE)
 _GOES_ON = re.compile(r"^[ \t]*[%!](?:.*\\\n)+.*", re.MULTILINE)
 _NO_PYTHON = re.compile(r"^\s*[%!?]|\?\s*$")
 _ASKS = ("input", "getpass")
+_INJECTED = "injected-parameters"  # papermill's tag of such a cell
 _KERNELS = {"ir": "R", "bash": "bash"}  # kernels that some tools register without their language
 
 
@@ -162,7 +163,29 @@ def _set(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> None:
         if known and name not in known:
             raise BadRequest(f"the cell of parameters sets {', '.join(sorted(known))}, and no {name}"
                              f"{did_you_mean(name, known)}")
-    cells.insert(place + 1, code_cell(as_source(parameters), "injected-parameters"))
+    cells.insert(place + 1, code_cell(as_source(parameters), _INJECTED))
+
+
+def change(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> None:
+    """Sets parameters of a notebook that was made for a batch run once more.
+
+    Raises
+    ------
+    BadRequest
+        It has no such parameter.
+    """
+    cells = notebook["cells"]
+    places = [at for at, cell in enumerate(cells) if _has_parameters(cell) or _is_injected(cell)]
+    known = set().union(*(assigned(source_of(cells[at])) for at in places))
+    for name in parameters:
+        if name not in known:
+            raise BadRequest(f"there was no parameter {name}{did_you_mean(name, known)}",
+                             f"The parameters are {', '.join(sorted(known)) or 'none'}.")
+    cells.insert(places[-1] + 1, code_cell(as_source(parameters), _INJECTED))
+
+
+def _is_injected(cell: Mapping[str, Any]) -> bool:
+    return _INJECTED in cell.get("metadata", {}).get("tags", ())
 
 
 def _has_parameters(cell: Mapping[str, Any]) -> bool:

@@ -92,9 +92,12 @@ export POUNCE_BATCH_ENDS
 {python} -c 'import sys; sys.path[:] = filter(None, sys.path); import pounce' 2> /dev/null ||
   export PYTHONPATH="$folder/without_pounce${PYTHONPATH:+:$PYTHONPATH}"
 
-{python} -u "$folder/{program}" "$folder"
+{tags}{python} -u "$folder/{program}" "$folder"
 code=$?
 """
+
+# MLflow finds pounce_batch_tags.py there, in each Python that the program starts.
+_TAGS = 'export PYTHONPATH="$folder/tags${PYTHONPATH:+:$PYTHONPATH}"  # runs of MLflow get the tags of this run\n'
 
 # A shell that ignored SIGTERM would pass that on to the program; one that handles it waits for the program's end.
 _REPORTS = "\ntrap : TERM  # where Slurm sends it to this shell, too: the program says how it ends\n"
@@ -127,6 +130,7 @@ class Script:
     prologue: str = ""
     container: tuple[str, ...] = (COMMAND,)
     reports: bool = False  # the program itself tells of its end, also if Slurm ends it
+    has_tags: bool = False  # for the runs of MLflow that it begins
 
     def text(self) -> str:
         head = _HEAD.format(
@@ -139,6 +143,7 @@ class Script:
         before = _IN_CONTAINER.format(command=in_shell(self.container)) if contained else _THERE
         command = 'contained "$python"' if contained else '"$python"'
         python = _PYTHON.replace("{program}", self.program).replace("{python}", command)
+        python = python.replace("{tags}", _TAGS if self.has_tags else "")
         before += _REPORTS if self.reports else ""
         return head + _BODY + site + before + python + _END.replace("{checkpointed}", str(CHECKPOINTED))
 

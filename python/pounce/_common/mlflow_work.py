@@ -16,6 +16,8 @@ class Origin:
     commit: str = ""  # of the script's repository
     job_class: str = ""  # that the call asked for
     run: str = ""  # the id of the run that is active there: a worker need not import MLflow to know it
+    record: str = ""  # the name of the call's record (_record/store.py); empty: it has none
+    rerun_of: str = ""  # the run that the call repeats
 
 
 @dataclass(frozen=True, slots=True)

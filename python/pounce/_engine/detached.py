@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import _core, errors
 from .._common import result_store, serialize
+from .._common.mlflow_work import CallRuns
 from .._common.random_streams import Streams
 from .._common.ref import Awaited
 from .result_relay import Relay
@@ -172,8 +173,8 @@ def attach(session: Session, name: str) -> DetachedTask:
 
 
 def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], streams: Streams | None = None,
-             settings: bytes = b"") -> list[Any]:
-    call = function, args, kwargs, *((streams, settings) if streams or settings else ())
+             settings: bytes = b"", runs: CallRuns | None = None) -> list[Any]:
+    call = function, args, kwargs, *((streams, settings, runs) if streams or settings or runs else ())
     data, buffers, objects = serialize.dumps(call, submitted=True)
     if any(type(each) is Awaited for each in objects):
         text = "a future cannot be an argument of a task with a name, which waits without this kernel"

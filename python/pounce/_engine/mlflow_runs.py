@@ -5,13 +5,15 @@ Nothing here imports MLflow, and nothing is done before the person has imported 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -21,10 +23,16 @@ from .._common.mlflow_work import CallRuns, MlflowState, Origin
 from .._common.settings import mlflow_options
 from .._common.settings.setting import unpacked
 from .._common.settings.table import RUNS, SETTINGS
+from .._record import calls
+from .._record.store import Record, kept, note_call
+from ..errors import PounceError
 from . import mlflow_stores
+from .options import Options
+from .status_line import output
 from .task import Task
 
 _PAGE = "__vsc_ipynb_file__"  # VS Code names the notebook in this variable of it
+_rerun_of = ContextVar("rerun_of", default="")
 _cell_left: MlflowState | None = None  # before the notebook has imported MLflow
 
 
@@ -36,9 +44,12 @@ def of_cell(job_class: str, launcher: Callable[[], str]) -> Origin:
     return replace(origin(job_class), run=_innermost(runs))
 
 
-def of_call(task: Task, launcher: str) -> CallRuns | None:
+def of_call(task: Task, launcher: str, prefix: str, is_recorded: bool) -> CallRuns | None:
     """What a call that this thread submits logs into. A thread without a run has those of the main thread, as it has
-    that one's settings. None: MLflow is not imported here."""
+    that one's settings. None: MLflow is not imported here.
+
+    `is_recorded`: the call can be run again when its run has ended.
+    """
     if mlflow_options.FLUENT not in sys.modules:
         return None
     runs = mlflow_options.stack() or mlflow_options.stack_of(threading.main_thread().ident or 0)
@@ -47,12 +58,61 @@ def of_call(task: Task, launcher: str) -> CallRuns | None:
         task.mlflow_run = runs[-1].info.run_id
         workers = max(resources.workers, resources.leases_most) if resources is not None else 1
         mlflow_stores.look(launcher, workers)
-    begins = origin(resources.class_ if resources is not None else "")
-    return CallRuns(mlflow_options.as_bytes(runs), replace(begins, run=_innermost(runs)))
+    comes_from = replace(origin(resources.class_ if resources is not None else ""), run=_innermost(runs))
+    if is_recorded and task.call is not None:
+        comes_from = _recorded(task, comes_from, prefix)
+    return CallRuns(mlflow_options.as_bytes(runs), comes_from)
 
 
 def _innermost(runs: Sequence[Any]) -> str:
     return str(runs[-1].info.run_id) if runs else ""
+
+
+def of_detached(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options,
+                prefix: str) -> CallRuns | None:
+    """What a detached task brings: no run of the notebook's, which may have ended, and where it comes from. Writes its
+    record, since this process may end before the task begins a run. None: MLflow is not imported here."""
+    if mlflow_options.FLUENT not in sys.modules:
+        return None
+    comes_from = origin(options.resources.class_)
+    record = calls.recorded(function, args, kwargs, options, prefix, comes_from.commit, options.name)
+    return CallRuns([], _with(comes_from, record and kept(record)))
+
+
+def logs_into(task: Task, run: str, begins: bool) -> None:
+    """The call has begun this run, or has begun to log into it. Returns at once."""
+    task.mlflow_run = run
+    record = task.record
+    if record is not None:
+        # Not a daemon: the program may end, and the run then has its record all the same.
+        threading.Thread(target=_keep, args=(record, run, begins), name="pounce-record").start()
+
+
+def _keep(record: Record, run: str, begins: bool) -> None:
+    try:
+        note_call(run, kept(record), begins)
+    except (OSError, PounceError) as error:
+        output().end(f"pounce: this call cannot be run again from its MLflow run: {error}")
+
+
+def _recorded(task: Task, comes_from: Origin, prefix: str) -> Origin:
+    assert task.call is not None
+    task.record = calls.recorded(*task.call, task.asks, prefix, comes_from.commit)
+    return _with(comes_from, task.record and task.record.name)
+
+
+def _with(comes_from: Origin, record: str | None) -> Origin:
+    return replace(comes_from, record=record or "", rerun_of=_rerun_of.get())
+
+
+@contextlib.contextmanager
+def repeating(run: str) -> Iterator[None]:
+    """Calls that are submitted meanwhile repeat this run: the runs that they begin say so."""
+    before = _rerun_of.set(run)
+    try:
+        yield
+    finally:
+        _rerun_of.reset(before)
 
 
 def origin(job_class: str) -> Origin:

@@ -497,7 +497,9 @@ def _reported(session: Session, task: str, content: dict[str, Any], _: list[Any]
 def _logs_into(session: Session, task: str, content: dict[str, Any], _: list[Any]) -> None:
     logger = session.under_way.get(task)
     if logger is not None:
-        logger.mlflow_run = content["run"]
+        from . import mlflow_runs
+
+        mlflow_runs.logs_into(logger, content["run"], content["begins"])
 
 
 def _for(tasks: list[Task]) -> str:

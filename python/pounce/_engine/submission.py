@@ -108,8 +108,9 @@ class Submitter:
         _open.discard(self)
 
     def submit(self, task: Task, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-               retries: int, streams: Streams | None = None) -> None:
-        """Sends a call. `task` has its options, and its future too, since its end may come at once."""
+               retries: int, streams: Streams | None = None, is_recorded: bool = False) -> None:
+        """Sends a call. `task` has its options, and its future too, since its end may come at once. `is_recorded`: a
+        run of MLflow that it logs into can be repeated."""
         submitted_ns = time.monotonic_ns()
         task.call = function, args, kwargs
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
@@ -123,7 +124,7 @@ class Submitter:
             pickled = self._pickled(apply, task.name)
         is_cell = is_of(function, CELLS)  # cells get settings and MLflow's runs in a way of their own
         has_runs = _MLFLOW in sys.modules and not is_of(function, (CELLS, SERVED))
-        runs = self._runs(task) if has_runs else None
+        runs = self._runs(task, is_recorded) if has_runs else None
         if args or kwargs or holds or streams or runs:
             payload, objects = self._arguments(args, kwargs, task.name, holds, streams, runs)
         else:
@@ -271,10 +272,10 @@ class Submitter:
             self._call_settings = CallSettings(self.session.core.hold_object, self.session.start)
         return self._call_settings
 
-    def _runs(self, task: Task) -> CallRuns | None:
+    def _runs(self, task: Task, is_recorded: bool) -> CallRuns | None:
         from . import mlflow_runs
 
-        return mlflow_runs.of_call(task, self.session.launcher)
+        return mlflow_runs.of_call(task, self.session.launcher, self.session.prefix, is_recorded)
 
     def _watch(self, task: Task, objects: list[str]) -> None:
         if self._watched is not None:
@@ -287,7 +288,8 @@ class Submitter:
                              "Leave out one of the two.")
         name = name_of(function)
         try:
-            parts = detached.parts_of(function, args, kwargs, streams, self._settings().for_disk())
+            runs = None if _MLFLOW not in sys.modules else self._runs_of_detached(options, function, args, kwargs)
+            parts = detached.parts_of(function, args, kwargs, streams, self._settings().for_disk(), runs)
         except errors.PounceError:
             raise
         except Exception as error:
@@ -295,6 +297,12 @@ class Submitter:
                 raise not_picklable(function, name, error) from error
             raise _not_picklable_arguments(args, kwargs, name, error) from error
         return detached.submit(self.session, options.name, parts, options.resources, retries)
+
+    def _runs_of_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...],
+                          kwargs: dict[str, Any]) -> CallRuns | None:
+        from . import mlflow_runs
+
+        return mlflow_runs.of_detached(function, args, kwargs, options, self.session.prefix)
 
     def scatter(self, value: Any, device: str | None = None) -> Ref:
         """`value` as an object, sent at once to the present workers; with `device` its arrays go to a device there."""

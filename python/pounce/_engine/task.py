@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _core, errors
 from .._common import report, serialize
+from .._record.store import Record
 from .dependencies import Dependencies
 from .mutations import Watched
 from .options import Options
@@ -24,7 +25,8 @@ class Task:
     """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps",
-                 "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "reports", "sends_again",
+                 "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "record", "reports",
+                 "sends_again",
                  "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
@@ -34,6 +36,7 @@ class Task:
         self.asks = asks  # None: this kernel cannot change its resources
         self.mlflow_run = ""  # the id of the run that it logs into; empty: none that is known here
         self.awaits: Dependencies | None = None  # the futures among its arguments, until it is sent
+        self.record: Record | None = None  # of this call, so that its run can be repeated
         # Until its end: what a job script would run.
         self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
         self.keeps: list[Any] = []  # handles of results that it was sent with: other tasks may take the same
@@ -166,7 +169,7 @@ class Task:
     def _let_go(self) -> None:
         self.over = True
         self._future = self.sends_again = self.submit_copy = self.call = self.heard = self.awaits = None
-        self.passed_on = None
+        self.passed_on = self.record = None
         self.watched = self.keeps = []
 
     def wait_over(self, seconds: float | None) -> None:

@@ -20,21 +20,26 @@ def apply(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 
 def kept_call(call: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A detached task's function, its arguments, and its random streams if it has some. Its settings are written."""
+    """A detached task's function, its arguments, its random streams and where its runs of MLflow come from, if it has
+    such. Its settings are written."""
     function, args, kwargs, *more = call
-    streams, settings = (*more, None, None)[:2]
+    streams, settings, runs = (*more, None, None, None)[:3]
     if settings:
         from . import call_settings
 
         call_settings.take(settings)
-    return function, args, kwargs, *((streams,) if streams else ())
+    return function, args, kwargs, streams, runs
 
 
 def run_call(call: tuple[Any, ...]) -> Any:
     """Runs a detached task that a relay serves: the call as the submitting kernel wrote it."""
-    function, args, kwargs, *streams = kept_call(call)
+    function, args, kwargs, streams, runs = kept_call(call)
     if streams:
         from .._common import random_streams
 
-        random_streams.begin(*streams)
+        random_streams.begin(streams)
+    if runs is not None:
+        from . import mlflow_runs
+
+        mlflow_runs.begin_call(runs)
     return function(*args, **kwargs)

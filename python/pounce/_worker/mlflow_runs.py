@@ -31,6 +31,7 @@ _coming: list[bytes] = []  # the runs that were active where the running call wa
 _theirs: set[str] = set()  # their ids
 _of_cells: list[Any] = []  # the stack of the cells, while a call runs
 _tagged: set[str] = set()  # runs that have the tags of this worker
+_announced: set[tuple[str, str]] = set()  # runs that the kernel knows of, each with the record of a call
 _logged: set[str] = set()  # runs of the notebook's that the running cell has logged into
 _silent_folder = ""  # this is a rank that does not log; what it writes as files goes there
 
@@ -186,12 +187,13 @@ def logs_into(run: str, store: Any = None) -> None:
     """Tags a run of the notebook's once, when something is about to be logged. Without the tags the run is as good: a
     store that cannot take them will say so itself."""
     _logged.add(run)
+    if _show is not None and (run, _origin.record) not in _announced:
+        _announced.add((run, _origin.record))
+        _show(BEGUN, {"run": run, "begins": run not in _theirs})
     if run in _tagged:
         return
     _tagged.add(run)
     store = store or getattr(sys.modules[_SERVICE], _REGISTRY).get_store()
-    if _show is not None:
-        _show(BEGUN, {"run": run})
     tag = sys.modules["mlflow.entities"].RunTag
     with contextlib.suppress(Exception):
         store.log_batch(run, metrics=[], params=[], tags=[tag(name, value) for name, value in _tags().items()])
@@ -203,6 +205,8 @@ def _tags() -> dict[str, str]:
         **_here,
         "slurm_job_id": os.environ.get("SLURM_JOB_ID", ""),
         "pounce.class": _origin.job_class,
+        "pounce.record": _origin.record,
+        "pounce.rerun_of": _origin.rerun_of,
         "mlflow.source.name": source,
         "mlflow.source.type": ("NOTEBOOK" if _origin.cell else "LOCAL") if source else "",
         "mlflow.source.git.commit": _origin.commit,

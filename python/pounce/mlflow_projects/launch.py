@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mlflow.entities import RunTag
 from mlflow.exceptions import ExecutionException
 from mlflow.projects import utils as projects
 from mlflow.projects.backend.abstract_backend import AbstractBackend
@@ -22,9 +23,10 @@ from .._batch.run import BatchRun
 from .._batch.run_folder import RunFolder, home
 from .._common import mlflow_uri
 from .._engine.submission import prefix_of
+from .._record import store
 from ..errors import BadRequest, OutcomeUnknown, PounceError
-from . import command, environments, open_runs, script_link, variables
-from .config import IMAGE, ProjectConfig, parsed
+from . import artefacts, command, environments, open_runs, record, script_link, variables
+from .config import IMAGE, parsed
 from .source import Source, fetched
 from .submitted_run import OPEN, PounceSubmittedRun
 
@@ -48,13 +50,12 @@ class PounceBackend(AbstractBackend):
         """
         keys = {key: value for key, value in backend_config.items() if key not in _OF_MLFLOW}
         manager = backend_config.get(projects.PROJECT_ENV_MANAGER)
-        store = mlflow_uri.absolute(tracking_uri)
+        uri = mlflow_uri.absolute(tracking_uri)
         try:
-            config = parsed(keys)
             with fetched(project_uri, version) as source:
-                launch = Launch(source, entry_point, dict(params or {}), version, config, manager)
-                run = launch.submitted(store, experiment_id)
-            open_runs.settle(store)
+                launch = Launch(source, entry_point, dict(params or {}), version, keys, manager)
+                run = launch.submitted(uri, experiment_id)
+            open_runs.settle(uri)
             return run
         except PounceError as error:
             raise ExecutionException(str(error)) from error
@@ -64,8 +65,10 @@ class Launch:
     """One run of one entry point on its way to Slurm. What can be refused is refused before anything is made."""
 
     def __init__(self, source: Source, entry_point: str, parameters: dict[str, Any], version: str | None,
-                 config: ProjectConfig, manager: str | None):
+                 keys: Mapping[str, Any], manager: str | None):
+        config = parsed(keys)
         self._source, self._config, self._manager, self._version = source, config, manager, version
+        self._keys = keys
         self._entry_point, self._parameters = entry_point, parameters
         self._project = _loaded(source.folder, entry_point)
         self._entry = self._project.get_entry_point(entry_point)
@@ -73,15 +76,20 @@ class Launch:
         origin = f"{source.uri}@{source.commit}" if source.commit else os.path.realpath(source.folder)
         self._steps = variables.steps(os.environ, origin, entry_point, parameters)
         command.check(self._entry.command, parameters, self._entry.compute_parameters(parameters, None)[0])
+        artefacts.check(self._entry, parameters)
         script_link.check(config.script_link)
         self._place = _allowed(placed(config.options), config.partition)
         self._container = self._container_words()
 
-    def submitted(self, tracking_uri: str, experiment_id: str) -> PounceSubmittedRun:
+    def submitted(self, tracking_uri: str, experiment_id: str,
+                  tags: Mapping[str, str] | None = None) -> PounceSubmittedRun:
+        """`tags`: for the run, beside those of each project."""
         config = self._config
         prefix_named = prefix_of(config.env) if config.env else ""
         manager, prefix = environments.chosen(self._project, self._source.folder, self._manager, prefix_named,
                                               bool(config.container), self._python_env)
+        inputs = record.inputs_of(self._entry, self._parameters, self._source.folder)
+        recorded = record.of(self._source, self._entry_point, self._parameters, inputs, self._keys, self._manager, prefix)
         request = making.Request(config.options, env=prefix, lines=self._lines(), place=self._place)
         directory = home() if self._source.clone else self._source.folder
         folder = making.of_project(self._project.name or self._source.folder.name, str(directory), request)
@@ -105,7 +113,7 @@ class Launch:
         _say(f"job {batch.job} is MLflow's run {run_id}; its output is in {folder.log}")
         if mlflow_uri.is_this_machines_own(tracking_uri):
             _say(f"{tracking_uri} is an address of this machine alone; a job on another one does not reach it")
-        self._tag(run_id, batch, manager)
+        self._tag(run_id, batch, manager, {store.TAG: store.kept(recorded), **(tags or {})})
         return PounceSubmittedRun(run_id, batch)
 
     def _python_env(self, file: str) -> environments.PythonEnv:
@@ -175,11 +183,10 @@ class Launch:
                 _say(f"docker_env's {what} are not passed on; name them in the key \"container\" or \"environment\"")
         return tuple(word.replace(IMAGE, str(docker.get("image", ""))) for word in words)
 
-    def _tag(self, run_id: str, batch: BatchRun, manager: str) -> None:
+    def _tag(self, run_id: str, batch: BatchRun, manager: str, more: Mapping[str, str]) -> None:
         tags = {MLFLOW_PROJECT_ENV: manager, "slurm_job_id": str(batch.job), "pounce.batch": batch.name,
-                "pounce.class": self._place.class_}
-        for name, value in tags.items():
-            MlflowClient().set_tag(run_id, name, value)
+                "pounce.class": self._place.class_, **more}
+        MlflowClient().log_batch(run_id, tags=[RunTag(name, value) for name, value in tags.items()])
 
 
 def _loaded(folder: Path, entry_point: str) -> Any:
