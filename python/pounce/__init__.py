@@ -54,6 +54,8 @@ _HOMES = {
     "empty": "_common.sharable_array",
     "serve": "serving.endpoint",
     "Endpoint": "serving.endpoint",
+    "Rerun": "reruns",
+    "rerun": "reruns",
 }
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from .future import DetachedFuture, Future
     from .gangs import Broadcast, Gang, Sharded
     from .lease import Lease
+    from .reruns import Rerun, rerun
     from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
     from .serving import Endpoint, serve
     from .sweeps import Sweep
@@ -134,6 +137,7 @@ __all__ = [
     "Queue",
     "Rank",
     "Ref",
+    "Rerun",
     "Sharded",
     "Sweep",
     "Wait",
@@ -147,6 +151,7 @@ __all__ = [
     "listener",
     "rank",
     "report",
+    "rerun",
     "restored",
     "serve",
     "steps",

@@ -52,7 +52,9 @@ def of_call(task: Task, launcher: str, prefix: str, is_recorded: bool) -> CallRu
     """
     if mlflow_options.FLUENT not in sys.modules:
         return None
-    runs = mlflow_options.stack() or mlflow_options.stack_of(threading.main_thread().ident or 0)
+    runs = mlflow_options.stack()
+    if not runs and not _rerun_of.get():
+        runs = mlflow_options.stack_of(threading.main_thread().ident or 0)
     resources = task.asks.resources if task.asks is not None else None
     if runs:
         task.mlflow_run = runs[-1].info.run_id

@@ -81,6 +81,11 @@ class Launch:
         self._place = _allowed(placed(config.options), config.partition)
         self._container = self._container_words()
 
+    @property
+    def parameters(self) -> list[str]:
+        """Those that the entry point declares."""
+        return list(self._entry.parameters)
+
     def submitted(self, tracking_uri: str, experiment_id: str,
                   tags: Mapping[str, str] | None = None) -> PounceSubmittedRun:
         """`tags`: for the run, beside those of each project."""
