@@ -64,7 +64,12 @@ def changes(marks: Mapping[str, str], folder: Path) -> Changes:
 def restore(data: bytes, marks: Mapping[str, str], original: Path, target: Path) -> None:
     """Makes the folder again in `target`: small files as they were, links to the others where they lie."""
     with tarfile.open(fileobj=io.BytesIO(data)) as packed:
-        packed.extractall(target, filter="data")
+        for each in packed:
+            content = packed.extractfile(each) if each.name in marks else None  # no name leads out of the folder
+            if content is not None:
+                (target / each.name).parent.mkdir(parents=True, exist_ok=True)
+                (target / each.name).write_bytes(content.read())
+                (target / each.name).chmod(each.mode)
     for name, mark in marks.items():
         place = target / name
         if not mark.startswith("kept ") and (original / name).exists():

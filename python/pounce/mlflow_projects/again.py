@@ -27,7 +27,7 @@ def submitted(run: Any, facts: Mapping[str, Any], data: bytes,
               parameters: Mapping[str, Any]) -> tuple[PounceSubmittedRun, list[tuple[str, str]]]:
     """Submits it again with these parameters changed; and what of its code is not what it was, in words. Blocks for
     git and for Slurm."""
-    known = facts["parameters"]
+    known = {**facts["parameters"], **{name: path for name, (path, _) in facts["inputs"].items()}}
     differences: list[tuple[str, str]] = []
     with _source(facts, data, differences) as source:
         launch = Launch(source, facts["entry_point"], {**known, **parameters}, facts["commit"] or None, facts["config"],

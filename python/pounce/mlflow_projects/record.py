@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from .._common import here
 from .._record import software, sources, store
 from .source import Source
 
@@ -33,15 +33,16 @@ def of(source: Source, entry_point: str, parameters: Mapping[str, Any], inputs: 
     }, archive)
 
 
-def inputs_of(entry: Any, parameters: Mapping[str, Any], folder: Path) -> dict[str, str]:
-    """Files of this machine that parameters of the types `path` and `uri` name."""
+def inputs_of(entry: Any, parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Files of this machine that parameters of the types `path` and `uri` name. MLflow takes a relative path from the
+    current folder."""
     found = {}
     for name, declared in entry.parameters.items():
         value = str(parameters.get(name, declared.default or ""))
         if declared.type in ("path", "uri") and value:
             path = value.removeprefix("file://")
             if "://" not in path and not path.startswith("runs:"):
-                found[name] = os.path.join(folder, os.path.expanduser(path))
+                found[name] = here.absolute(path)
     return found
 
 

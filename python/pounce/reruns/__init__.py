@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import errors
@@ -130,15 +130,20 @@ def rerun(run: str, parameters: Mapping[str, Any] | None = None, compare: bool =
     METRIC  BEFORE  NOW   DIFFERENCE  RELATIVE
     loss    0.31    0.28  -0.03       -9.68%
     """
-    try:
-        import mlflow  # noqa: F401
-    except ImportError:
-        raise BadRequest("MLflow is not installed here", "Install it: pip install mlflow.") from None
-    from . import started, tracked
+    made = begin(run, dict(parameters or {}))
+    return made.compare() if compare else made
 
+
+def begin(run: str, changes: dict[str, Any], value_of: Callable[[str], Any] = lambda value: value) -> Rerun:
+    """`value_of` makes a value of a parameter's text; a project takes the text."""
+    try:
+        from . import started, tracked
+    except ModuleNotFoundError as problem:
+        raise BadRequest(f"MLflow cannot be imported here: {problem}", "Install it: pip install mlflow.") from None
     old = tracked.ended(run)
     facts, data = store.read(old.data.tags[store.TAG])
-    changes = dict(parameters or {})
+    if facts["kind"] != "project":
+        changes = {name: value_of(value) for name, value in changes.items()}
     begun: Any
     if facts["kind"] == "project":
         begun = started.OfProject(old, facts, data, changes)
@@ -149,8 +154,7 @@ def rerun(run: str, parameters: Mapping[str, Any] | None = None, compare: bool =
     differences = [*begun.differences, *started.inputs_that_differ(facts, changes), *_of_software(facts, begun)]
     for line in lines(differences):
         output().end(f"pounce: {line}")
-    made = Rerun(old, facts, begun, differences)
-    return made.compare() if compare else made
+    return Rerun(old, facts, begun, differences)
 
 
 def lines(differences: list[tuple[str, str]]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..command_line import EXIT_FAILED, EXIT_OK, answered
 from ..errors import BadRequest, PounceError
-from . import Rerun, rerun
+from . import Rerun, begin
 
 _PAGE = """\
 pouncectl rerun runs:/ID [OPTIONS]   a run of MLflow once more: the same code, with the parameters that you change
@@ -39,7 +39,7 @@ def main(words: list[str]) -> int:
 
 def _run(words: list[str]) -> int:
     run, parameters, flags = _parsed(words)
-    made = rerun(run, parameters)
+    made = begin(run, parameters, _value)
     if "--json" not in flags:
         print(f"{made.run_id or 'a run that has not begun yet'} repeats {made.of}: {made.title}", flush=True)
     if "--compare" in flags:
@@ -59,12 +59,17 @@ def _show(made: Rerun, as_json: bool) -> None:
         print(made.metrics)
 
 
-def _parsed(words: list[str]) -> tuple[str, dict[str, Any], set[str]]:
-    runs, parameters, flags, rest = [], {}, set(), list(words)
+def _parsed(words: list[str]) -> tuple[str, dict[str, str], set[str]]:
+    runs: list[str] = []
+    parameters: dict[str, str] = {}
+    flags: set[str] = set()
+    rest = list(words)
     while rest:
         word = rest.pop(0)
         if word.startswith("-P"):
-            name, value = parameter(word[2:] or (rest.pop(0) if rest else ""))
+            name, equals, value = (word[2:] or (rest.pop(0) if rest else "")).partition("=")
+            if not equals or not name:
+                raise BadRequest(f"-P takes NAME=VALUE, not {name!r}", "For example: -P rate=0.1.")
             parameters[name] = value
         elif word in ("--compare", "--json"):
             flags.add(word)
@@ -77,14 +82,11 @@ def _parsed(words: list[str]) -> tuple[str, dict[str, Any], set[str]]:
     return runs[0], parameters, flags
 
 
-def parameter(word: str) -> tuple[str, Any]:
-    name, equals, text = word.partition("=")
-    if not equals or not name:
-        raise BadRequest(f"-P takes NAME=VALUE, not {word!r}", "For example: -P rate=0.1.")
+def _value(text: str) -> Any:
     try:
-        return name, ast.literal_eval(text)
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return name, text
+        return text
 
 
 if __name__ == "__main__":

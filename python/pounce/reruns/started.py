@@ -7,6 +7,7 @@ import numbers
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -94,7 +95,7 @@ class OfCall:
         self._ended = threading.Event()
         self._client = Client(env=facts["env"] or None)
         try:
-            view = view_with(self._client, options.changed(name=None), "")
+            view = view_with(self._client, replace(options, name=""), "")
             with mlflow_runs.repeating(run.info.run_id), _active(self._own):
                 self.future = view.submit(function, *args, **kwargs)
         except BaseException:
