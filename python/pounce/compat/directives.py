@@ -61,7 +61,7 @@ def options_of_lines(lines: Iterable[str]) -> dict[str, Any]:
     """The options in ``["--gres=gpu:1", "--qos lion", "-A ml"]``, with or without a leading ``#SBATCH``."""
     options: dict[str, Any] = {}
     for line in lines:
-        name, value = _split(line)
+        name, value = split(line)
         _add(options, _option(name, value, line))
     return options
 
@@ -103,8 +103,14 @@ def _add(options: dict[str, Any], more: dict[str, Any]) -> None:
         options["slurm"] = {**options.get("slurm", {}), **more_slurm}
 
 
-def _split(line: str) -> tuple[str, str]:
-    """(long name, value)."""
+def split(line: str) -> tuple[str, str]:
+    """(long name, value) of a line ``#SBATCH --gres=gpu:1`` or a part of one.
+
+    Raises
+    ------
+    BadRequest
+        It is no option of sbatch.
+    """
     text = line.strip().removeprefix("#SBATCH").strip()
     if match := _LONG.fullmatch(text):
         return match[1], _bare(match[2] or "")

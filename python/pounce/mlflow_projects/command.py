@@ -33,12 +33,12 @@ def check(command: str, parameters: Mapping[str, Any], quoted: Mapping[str, str]
 def _in_quotes(command: str) -> Iterator[str]:
     quote = ""
     for literal, name, _, _ in Formatter().parse(command):
-        quote = _quote_after(literal, quote)
+        quote = quote_after(literal, quote)
         if name and quote:
             yield name
 
 
-def _quote_after(text: str, quote: str) -> str:
+def quote_after(text: str, quote: str) -> str:
     """The quote that is open behind `text`, if `quote` was before it."""
     escaped = False
     for sign in text:

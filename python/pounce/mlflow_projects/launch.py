@@ -70,7 +70,7 @@ class Launch:
         self._source, self._config, self._manager, self._version = source, config, manager, version
         self._keys = keys
         self._entry_point, self._parameters = entry_point, parameters
-        self._project = _loaded(source.folder, entry_point)
+        self._project = loaded_from(source.folder, entry_point)
         self._entry = self._project.get_entry_point(entry_point)
         self._secrets = variables.secrets(os.environ, config.exports)
         origin = f"{source.uri}@{source.commit}" if source.commit else os.path.realpath(source.folder)
@@ -194,7 +194,7 @@ class Launch:
         MlflowClient().log_batch(run_id, tags=[RunTag(name, value) for name, value in tags.items()])
 
 
-def _loaded(folder: Path, entry_point: str) -> Any:
+def loaded_from(folder: Path, entry_point: str) -> Any:
     has_file = any(path.name.lower() == "mlproject" for path in folder.iterdir())
     if not has_file and not entry_point.endswith(_SCRIPTS):
         raise BadRequest(f"{folder} has no file MLproject, so no entry point {entry_point}",
