@@ -44,17 +44,12 @@ def packages(folders: Iterable[str]) -> dict[str, str]:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """In words, one a difference."""
-    found = [] if before["python"] == now["python"] else [f"Python {now['python']} was {before['python']}"]
+    """In words, one a difference; other versions first."""
+    python = [] if before["python"] == now["python"] else [f"Python {now['python']} was {before['python']}"]
     old, new = before["packages"], now["packages"]
-    for name in sorted(old.keys() | new.keys()):
-        if name not in new:
-            found.append(f"{name} {old[name]} is gone")
-        elif name not in old:
-            found.append(f"{name} {new[name]} is new")
-        elif old[name] != new[name]:
-            found.append(f"{name} {new[name]} was {old[name]}")
-    return found
+    others = [f"{name} {new[name]} was {old[name]}" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
+    gone = [f"{name} {old[name]} is gone" for name in sorted(old.keys() - new.keys())]
+    return [*python, *others, *gone, *(f"{name} {new[name]} is new" for name in sorted(new.keys() - old.keys()))]
 
 
 def _names(folders: Iterable[str]) -> Iterator[str]:

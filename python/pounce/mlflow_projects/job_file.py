@@ -127,7 +127,15 @@ def _last_of_each(lines: list[str]) -> list[str]:
 def _assignment(name: str, value: str, entry: Any) -> str:
     declared = entry.parameters.get(name)
     kind = declared.type if declared is not None else "string"
-    return f"{name}={shlex.quote(value)}" + (f"  # {kind}" if kind != "string" else "")
+    return f"{name}={_in_one_line(value)}" + (f"  # {kind}" if kind != "string" else "")
+
+
+def _in_one_line(text: str) -> str:
+    if "\n" not in text and "\r" not in text:
+        return shlex.quote(text)
+    for sign, written in (("\\", r"\\"), ("'", r"\'"), ("\n", r"\n"), ("\r", r"\r")):
+        text = text.replace(sign, written)
+    return f"$'{text}'"
 
 
 def _in_shell(text: str) -> str:

@@ -21,6 +21,7 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*?)(?:\s+#\s*(float|int|path|uri|str
 _EXPORT = re.compile(r"export ([A-Za-z_]\w*)=(.*)")
 _REFERENCE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _ACTS = re.compile(r"[$`;&|<>()*?~\\]")
+_IN_ONE_LINE = re.compile(r"\$'((?:[^'\\]|\\[\\'nr])*)'")  # a text with line breaks
 _PATH = re.compile(r"(.+)/bin:\$(?:PATH|\{PATH\})")
 
 
@@ -55,8 +56,7 @@ def of_job_file(file: Path, text: str, folder: Path) -> ProjectFile:
         It is no script for a shell.
     """
     lines = text.splitlines()
-    shell = Path(lines[0].removeprefix("#!").strip().split()[-1]).name if lines and lines[0].startswith("#!") else ""
-    if shell not in ("bash", "sh"):
+    if not _is_for_a_shell(lines[0] if lines else ""):
         raise BadRequest(f"{file} is no script for bash: its first line is {lines[0] if lines else ''!r}",
                          "Name a script for sbatch that begins with #!/bin/bash.")
     made = ProjectFile(file.stem)
@@ -71,6 +71,11 @@ def of_job_file(file: Path, text: str, folder: Path) -> ProjectFile:
     if not made.command:
         raise BadRequest(f"{file} has no command", "Write one below its #SBATCH lines.")
     return made
+
+
+def _is_for_a_shell(first: str) -> bool:
+    names = [Path(word).name for word in first.removeprefix("#!").split()] if first.startswith("#!") else []
+    return bool({"bash", "sh"} & set(names[:2] if names[:1] == ["env"] else names[:1]))
 
 
 def _take_option(made: ProjectFile, number: int, line: str, folder: Path) -> None:
@@ -121,26 +126,28 @@ def _is_taken(made: ProjectFile, text: str) -> bool:
         else:
             made.keys.setdefault("environment", {})[match[1]] = value
         return True
-    if (match := _ASSIGNMENT.fullmatch(text)) and _is_constant(match[2]):
-        words = shlex.split(match[2])
-        made.parameters[match[1]] = (match[3] or "string", words[0] if words else "")
+    if (match := _ASSIGNMENT.fullmatch(text)) and (value := _constant(match[2])) is not None:
+        made.parameters[match[1]] = (match[3] or "string", value)
         return True
     return bool(made.parameters) and text == f"export {' '.join(made.parameters)}"
 
 
-def _is_constant(word: str) -> bool:
-    """Whether it is one word of the shell in which nothing is replaced."""
+def _constant(word: str) -> str | None:
+    """The text of a shell's word; None: it is not one, or something is replaced in it."""
+    if match := _IN_ONE_LINE.fullmatch(word):
+        return re.sub(r"\\(.)", lambda sign: {"n": "\n", "r": "\r"}.get(sign[1], sign[1]), match[1])
     try:
         words = shlex.split(word)
     except ValueError:  # its quotes end on another line
-        return False
-    return len(words) < 2 and not _ACTS.search(re.sub(r"'[^']*'", "", word))
+        return None
+    acts = _ACTS.search(re.sub(r"'[^']*'", "", word))
+    return None if acts or len(words) > 1 else "".join(words)
 
 
 def _plain(word: str) -> str | None:
     """The text of a shell's word, with its variables as they are written; None: more than that is replaced in it."""
-    if _is_constant(word):
-        return "".join(shlex.split(word))
+    if (constant := _constant(word)) is not None:
+        return constant
     inner = word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word
     bare = re.sub(r'\\[\\"$`]', "", _REFERENCE.sub("", inner))
     if re.search(r'["`$\\]' if inner is not word else r"[\s\"'`$\\;&|<>()*?~]", bare):
