@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from pounce.reruns.comparison import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_mlflow = pytest.mark.skipif(importlib.util.find_spec("mlflow") is None, reason="MLflow is not installed")
+pytestmark = [pytest.mark.xdist_group("rerun"), pytest.mark.timeout(600)]  # of the first test, for which all of it runs: ten processes that import MLflow
 
 
 @pytest.fixture
@@ -283,13 +285,12 @@ def reports(tmp_path_factory):
         environment = {name: value for name, value in os.environ.items() if name not in ("MLFLOW_RUN_ID", "XDG_STATE_HOME")}
         environment |= {"HOME": str(home), "POUNCE_CONFIG": str(home / "pounced.json"), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
                         "MLFLOW_TRACKING_URI": f"sqlite:///{home}/mlflow.db", "GIT_PYTHON_REFRESH": "quiet", "MLFLOW_DISABLE_TELEMETRY": "true"}
-        done = subprocess.run([sys.executable, str(home / "program.py")], cwd=home / "project", env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([sys.executable, str(home / "program.py")], cwd=home / "project", env=environment, capture_output=True, text=True, timeout=590)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads((home / "reports.json").read_text())
 
 
 @needs_mlflow
-@pytest.mark.timeout(400)
 def test_a_project_runs_again_from_the_files_of_that_time_and_each_difference_is_named(reports):
     project = reports["project"]
     assert project["seen"][:2] == ["1e-3", "rows"] and project["seen"][2].endswith("/source")
@@ -335,7 +336,7 @@ def test_a_batch_run_is_made_again_from_its_folder(reports):
     ("other call", "ResultGone the run"), ("python", "was recorded with Python 3.7"), ("argument", "there was no parameter y"),
     ("artefact", "names an artefact of 10.0 GiB")])
 def test_what_cannot_be_repeated_is_refused_with_cause_and_remedy(reports, what, cause):
-    assert cause in reports["refused"][what] and reports["refused"][what].count(". ") >= 1
+    assert cause in reports["refused"][what] and re.search(r"[.?] [A-Z]", reports["refused"][what])
 
 
 @needs_mlflow

@@ -16,6 +16,7 @@ from ..errors import BadRequest
 _KEYS = {name: name for name in ("account", "mem", "partition", "time", "gres", "mail-user", "mail-type", "ntasks",
                                  "job-name", "output", "nodes", "gpus-per-node")} | {"gpus": "gpu", "qos": "class"}
 _SAYS_NOTHING = {"nodes": "1", "ntasks": "1"}  # as a project's job is anyway
+_OF_A_PROJECT = re.compile(r"# The entry point \S+ of the MLflow project (.+)")  # in that of a converted one
 _OURS = "pounce finds the run as"  # in the head of a batch run's script
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*?)(?:\s+#\s*(float|int|path|uri|string))?\s*")
 _EXPORT = re.compile(r"export ([A-Za-z_]\w*)=(.*)")
@@ -59,11 +60,13 @@ def of_job_file(file: Path, text: str, folder: Path) -> ProjectFile:
     if not _is_for_a_shell(lines[0] if lines else ""):
         raise BadRequest(f"{file} is no script for bash: its first line is {lines[0] if lines else ''!r}",
                          "Name a script for sbatch that begins with #!/bin/bash.")
-    made = ProjectFile(file.stem)
+    named = (match[1] for line in lines[:5] if (match := _OF_A_PROJECT.fullmatch(line)))
+    name = next(named, "")
+    made = ProjectFile(name or file.stem)
     for number, line in enumerate(lines, 1):
         if line.startswith("#SBATCH"):
             _take_option(made, number, line, folder)
-    made.name = str(made.keys.get("job-name", made.name))
+    made.name = name or str(made.keys.get("job-name", made.name))
     if any(_OURS in line for line in lines[:5]):  # it has its own folder with all that it needs
         made.command = f"bash {shlex.quote(str(file))}"
     else:
