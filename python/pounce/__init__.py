@@ -75,9 +75,9 @@ if TYPE_CHECKING:
     from .future import DetachedFuture, Future
     from .gangs import Broadcast, Gang, Sharded
     from .lease import Lease
-    from .reruns import Rerun, rerun
     from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
     from .serving import Endpoint, serve
+    from .reruns import Rerun, rerun
     from .sweeps import Sweep
 
 

@@ -44,7 +44,7 @@ def of_cell(job_class: str, launcher: Callable[[], str]) -> Origin:
     return replace(origin(job_class), run=_innermost(runs))
 
 
-def of_call(task: Task, launcher: str, prefix: str, is_recorded: bool) -> CallRuns | None:
+def of_call(task: Task, launcher: str, prefix: str = "", is_recorded: bool = False) -> CallRuns | None:
     """What a call that this thread submits logs into. A thread without a run has those of the main thread, as it has
     that one's settings. None: MLflow is not imported here.
 

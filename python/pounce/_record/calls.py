@@ -1,4 +1,4 @@
-"""A call as it is recorded: its function by value, its arguments, its resources. It is read in this user's process alone."""
+"""A call as it is recorded: its function by value, its arguments and its resources, for its own user."""
 
 from __future__ import annotations
 

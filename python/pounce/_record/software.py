@@ -47,7 +47,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """In words, one a difference; other versions first."""
     python = [] if before["python"] == now["python"] else [f"Python {now['python']} was {before['python']}"]
     old, new = before["packages"], now["packages"]
-    others = [f"{name} {new[name]} was {old[name]}" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
+    both = sorted(old.keys() & new.keys())
+    others = [f"{name} {new[name]} was {old[name]}" for name in both if old[name] != new[name]]
     gone = [f"{name} {old[name]} is gone" for name in sorted(old.keys() - new.keys())]
     return [*python, *others, *gone, *(f"{name} {new[name]} is new" for name in sorted(new.keys() - old.keys()))]
 

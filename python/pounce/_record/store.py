@@ -1,4 +1,4 @@
-"""Records, in a folder of the user's own: others may write to a store of MLflow's, so nothing that is run comes from it.
+"""Records, in a folder of the user's own: others may write to a store of MLflow's, so nothing that runs comes from it.
 
 A record is one file: a line of JSON, and behind it bytes whose digest is in that line. The digest of the line is the
 record's name, and the value of the tag ``pounce.record`` of the run.

@@ -94,7 +94,8 @@ class Launch:
         manager, prefix = environments.chosen(self._project, self._source.folder, self._manager, prefix_named,
                                               bool(config.container), self._python_env)
         inputs = record.inputs_of(self._entry, self._parameters)
-        recorded = record.of(self._source, self._entry_point, self._parameters, inputs, self._keys, self._manager, prefix)
+        recorded = record.of(self._source, self._entry_point, self._parameters, inputs, self._keys, self._manager,
+                             prefix)
         request = making.Request(config.options, env=prefix, lines=self._lines(), place=self._place)
         directory = home() if self._source.clone else self._source.folder
         folder = making.of_project(self._project.name or self._source.folder.name, str(directory), request)

@@ -106,7 +106,7 @@ def _take_body(made: ProjectFile, lines: list[str]) -> None:
         text = line.strip()
         if not command and (not text or text.startswith("#") or _is_taken(made, text)):
             continue
-        if '"$@"' in text:
+        if '"$@"' in line:
             made.lost.append(f'line {number}: "$@": a project has its parameters by their names')
         command.append(line)
     text = "\n".join(command).strip()
@@ -115,12 +115,12 @@ def _take_body(made: ProjectFile, lines: list[str]) -> None:
     made.command = _with_places(text, made.parameters)
 
 
-def _is_taken(made: ProjectFile, text: str) -> bool:
+def _is_taken(made: ProjectFile, line: str) -> bool:
     """Whether the line, before the command, is said by a key or a parameter."""
-    if text.startswith("module load ") and not _ACTS.search(text):
-        made.keys["modules"] = [*made.keys.get("modules", []), *shlex.split(text, comments=True)[2:]]
+    if line.startswith("module load ") and not _ACTS.search(line):
+        made.keys["modules"] = [*made.keys.get("modules", []), *shlex.split(line, comments=True)[2:]]
         return True
-    if match := _EXPORT.fullmatch(text):
+    if match := _EXPORT.fullmatch(line):
         value = _plain(match[2])
         if value is None:
             return False
@@ -129,10 +129,10 @@ def _is_taken(made: ProjectFile, text: str) -> bool:
         else:
             made.keys.setdefault("environment", {})[match[1]] = value
         return True
-    if (match := _ASSIGNMENT.fullmatch(text)) and (value := _constant(match[2])) is not None:
+    if (match := _ASSIGNMENT.fullmatch(line)) and (value := _constant(match[2])) is not None:
         made.parameters[match[1]] = (match[3] or "string", value)
         return True
-    return bool(made.parameters) and text == f"export {' '.join(made.parameters)}"
+    return bool(made.parameters) and line == f"export {' '.join(made.parameters)}"
 
 
 def _constant(word: str) -> str | None:
@@ -158,10 +158,10 @@ def _plain(word: str) -> str | None:
     return re.sub(r'\\([\\"$`])', r"\1", inner)
 
 
-def _without_srun(text: str) -> str:
+def _without_srun(command: str) -> str:
     """On several nodes the job itself starts the command by srun."""
-    words = shlex.split(text) if text.startswith("srun bash -c ") and text.count("\n") == text.rstrip().count("\n") else []
-    return words[3] if len(words) == 4 else text
+    words = shlex.split(command) if command.startswith("srun bash -c ") else []
+    return words[3] if len(words) == 4 else command
 
 
 def _with_places(text: str, parameters: dict[str, tuple[str, str]]) -> str:

@@ -80,13 +80,8 @@ class Rerun:
         new = tracked.found(id)
         self._status = new.info.status
         self.metrics = Metrics(self._run.data.metrics, new.data.metrics)
-        before, now = tracked.datasets(self._run), tracked.datasets(new)
-        of_data = [("data", f"the data set {name} has another digest: {now.get(name, 'none')}, was "
-                            f"{before.get(name, 'none')}")
-                   for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)]
-        gpus = [run.data.tags.get("pounce.gpu", "") for run in (self._run, new)]
-        of_gpus = [("environment", f"the GPUs {gpus[1] or 'none'} were {gpus[0] or 'none'}")] if gpus[0] != gpus[1] else []
-        self.differences += [each for each in (*of_data, *of_gpus) if each not in self.differences]
+        seen = tracked.differences(self._run, new)
+        self.differences += [each for each in seen if each not in self.differences]
         return self
 
     def as_dict(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import mlflow
@@ -29,7 +29,8 @@ def ended(word: str) -> Any:
     """
     match = _ID.fullmatch(word)
     if match is None:
-        raise BadRequest(f"{word!r} names no run", "Write runs:/ and the run's id, as MLflow's page of the run shows it.")
+        raise BadRequest(f"{word!r} names no run",
+                         "Write runs:/ and the run's id, as MLflow's page of the run shows it.")
     run = found(match[1])
     id = run.info.run_id
     if run.info.lifecycle_stage == "deleted":
@@ -82,7 +83,19 @@ def end(id: str, status: str, values: Mapping[str, float]) -> None:
     client.set_terminated(id, status)
 
 
-def datasets(run: Any) -> dict[str, str]:
+def differences(old: Any, new: Any) -> Iterator[tuple[str, str]]:
+    """Of what two runs logged of their data and their GPUs, in words."""
+    before, now = _datasets(old), _datasets(new)
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) != now.get(name):
+            yield "data", (f"the data set {name} has the digest {now.get(name, 'none')}, and had "
+                           f"{before.get(name, 'none')}")
+    gpus = [re.sub(r"\(.*?\)", "", run.data.tags.get("pounce.gpu", "")) for run in (old, new)]  # without their numbers
+    if gpus[0] != gpus[1]:
+        yield "environment", f"the GPUs {gpus[1] or 'none'} were {gpus[0] or 'none'}"
+
+
+def _datasets(run: Any) -> dict[str, str]:
     """The digest of each data set that the run has logged."""
     inputs = run.inputs.dataset_inputs if run.inputs is not None else ()
     return {each.dataset.name: each.dataset.digest for each in inputs}

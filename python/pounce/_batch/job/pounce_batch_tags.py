@@ -1,4 +1,4 @@
-"""Tags of the runs of MLflow that begin in a batch run. MLflow finds this by its entry point mlflow.run_context_provider."""
+"""Tags of the runs of MLflow that begin in a batch run. MLflow finds this by an entry point beside it."""
 
 from __future__ import annotations
 
