@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hunt import OPEN_TO_ALL, Hunt, told_by_slurm
 from login_node import ROOT, wait_until
+from notebooks import Executed, printed
 
 pytestmark = [pytest.mark.xdist_group("hunt"),
               pytest.mark.skipif(importlib.util.find_spec("mlflow") is None, reason="MLflow is not installed")]
@@ -148,6 +149,16 @@ def test_the_example_s_steps_are_jobs_of_their_own_and_end_without_the_one_who_b
     asked = [alice.run("sacct", "--noheader", "--allocations", "--parsable2", f"--jobs={one}", "--format=ReqTRES") for one in jobs]
     assert len(set(jobs)) == 3 and ["gres/gpu" in text for text in asked] == [False, False, True]
     assert "y = 3.0 x + 1.0" in log
+
+
+def test_the_example_s_notebook_logs_sweeps_and_repeats_a_run(alice):
+    done = Executed(alice, ROOT / "examples" / "18_mlflow" / "tracking.ipynb", 240, MLFLOW_TRACKING_URI=alice.store.uri)
+    cells = done.cells()
+
+    assert "score 0." in printed(cells[2]) and "alpha 0.5" in printed(cells[2]) and "best {'rate': 0.2}" in printed(cells[3])
+    assert re.search(r"^loss +\S+ +\S+ +-\S+ +-[\d.]+%$", printed(cells[5]), re.M) and "repeats True" in printed(cells[5])
+    runs = dict(alice.store.rows("select name, status from runs"))
+    assert runs["by hand"] == runs["sweep of fit"] == runs["fit"] == "FINISHED" and len(alice.store.rows("select run_uuid from runs")) == 7
 
 
 def test_a_partition_that_the_policy_forbids_is_refused(make_user, empty_store):
