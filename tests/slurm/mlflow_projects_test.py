@@ -155,7 +155,7 @@ def test_the_example_s_notebook_logs_sweeps_and_repeats_a_run(alice):
     done = Executed(alice, ROOT / "examples" / "18_mlflow" / "tracking.ipynb", 240, MLFLOW_TRACKING_URI=alice.store.uri)
     cells = done.cells()
 
-    assert "score 0." in printed(cells[2]) and "alpha 0.5" in printed(cells[2]) and "best {'rate': 0.2}" in printed(cells[3])
+    assert "score 1.00, alpha 0.5" in printed(cells[2]) and "best {'rate': 0.2}" in printed(cells[3])
     assert re.search(r"^loss +\S+ +\S+ +-\S+ +-[\d.]+%$", printed(cells[5]), re.M) and "repeats True" in printed(cells[5])
     runs = dict(alice.store.rows("select name, status from runs"))
     assert runs["by hand"] == runs["sweep of fit"] == runs["fit"] == "FINISHED" and len(alice.store.rows("select run_uuid from runs")) == 7
