@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from types import SimpleNamespace
 
 import pytest
@@ -106,6 +108,13 @@ def test_there_and_back_is_the_same(told):
 @pytest.mark.parametrize("which", range(len(REFUSED)))
 def test_wrong_words_are_refused_with_the_nearest(told, which):
     assert told.refused[which]["code"] == 2 and REFUSED[which][1] in told.refused[which]["err"]
+
+
+@pytest.mark.parametrize("command, says", [("job", "from-mlproject DIR"), ("rerun", "-P NAME=VALUE")])
+def test_pouncectl_has_the_commands(command, says):
+    program = shutil.which("pouncectl", path=sysconfig.get_path("scripts"))
+    page = subprocess.run([program, command, "--help"], check=True, capture_output=True, text=True).stdout
+    assert says in page
 
 
 def test_several_nodes_start_the_command_by_srun_in_both(told):

@@ -83,6 +83,7 @@ def test_files_of_a_folder_are_had_again_as_they_were_and_large_ones_where_they_
     (project / "sub" / "train.sh").chmod(0o755)
     (project / "large").write_bytes(b"x" * (sources._SMALL + 1))
     (project / ".git").mkdir()
+    (project / "train-41.out").write_text("of an earlier run")
     marks, data = sources.taken(project)
     assert set(marks) == {"sub/train.sh", "large"} and sources.changes(marks, project) == ([], [])
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import inspect
 import pickle
 import sys
 from collections.abc import Callable
@@ -32,7 +30,6 @@ def recorded(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         "kind": KIND,
         "function": str(getattr(function, "__name__", type(function).__name__)),
         "name": name,  # of a detached task
-        "source": _source(function),
         "module": _module(function),
         "folder": here.folder(),
         "commit": commit,
@@ -62,9 +59,3 @@ def _module(function: Callable[..., Any]) -> list[str]:
     file = getattr(sys.modules.get(getattr(function, "__module__", None) or ""), "__file__", None)
     is_here = getattr(function, "__module__", "") == "__main__"
     return [file, module_mark(file)] if file and not is_here else []
-
-
-def _source(function: Callable[..., Any]) -> str:
-    with contextlib.suppress(OSError, TypeError):
-        return inspect.getsource(function)
-    return ""

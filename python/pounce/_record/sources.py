@@ -17,6 +17,7 @@ _MOST_KEPT = 32 << 20       # bytes of all of them
 _MOST_HASHED = 64 << 20     # bytes of larger files that are read; of others size and time are noted
 _MOST_FILES = 5000
 _NO_SOURCES = frozenset(("__pycache__", "mlruns", "mlartifacts", "node_modules"))
+_WRITTEN_BY_RUNS = (".log", ".out", ".err", ".db", ".db-journal", ".sqlite")
 
 
 class Changes(NamedTuple):
@@ -95,7 +96,7 @@ def _files(folder: Path, below: str = "") -> Iterator[tuple[str, Any]]:
     with contextlib.suppress(PermissionError), os.scandir(folder / below) as entries:
         for entry in sorted(entries, key=lambda each: each.name):
             name = f"{below}/{entry.name}".lstrip("/")
-            if entry.name.startswith(".") or entry.name in _NO_SOURCES:
+            if entry.name.startswith(".") or entry.name in _NO_SOURCES or entry.name.endswith(_WRITTEN_BY_RUNS):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 yield from _files(folder, name)

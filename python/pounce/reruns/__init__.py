@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import errors
 from .._engine.status_line import output
 from .._record import software, store
 from ..errors import BadRequest
 from .comparison import Metrics
+
+if TYPE_CHECKING:  # it imports MLflow
+    from .started import Started
 
 _SHOWN = 10  # differences, as lines; as_dict() has them all
 
@@ -31,7 +34,7 @@ class Rerun:
         row. None until ``compare()``.
     """
 
-    def __init__(self, run: Any, facts: Mapping[str, Any], started: Any, differences: list[tuple[str, str]]):
+    def __init__(self, run: Any, facts: Mapping[str, Any], started: Started, differences: list[tuple[str, str]]):
         self._run, self._started = run, started
         self.of: str = run.info.run_id
         self.kind: str = facts["kind"]
@@ -47,7 +50,7 @@ class Rerun:
     @property
     def title(self) -> str:
         """The job or the function that runs."""
-        return str(self._started.title)
+        return self._started.title
 
     @property
     def status(self) -> str:
@@ -139,7 +142,7 @@ def begin(run: str, changes: dict[str, Any], value_of: Callable[[str], Any] = la
     facts, data = store.read(old.data.tags[store.TAG])
     if facts["kind"] != "project":
         changes = {name: value_of(value) for name, value in changes.items()}
-    begun: Any
+    begun: Started
     if facts["kind"] == "project":
         begun = started.OfProject(old, facts, data, changes)
     elif facts["kind"] == "batch":
@@ -163,7 +166,7 @@ def lines(differences: list[tuple[str, str]]) -> list[str]:
     return shown
 
 
-def _of_software(facts: Mapping[str, Any], begun: Any) -> list[tuple[str, str]]:
+def _of_software(facts: Mapping[str, Any], begun: Started) -> list[tuple[str, str]]:
     """The environment that the new run has, beside the one of that time."""
     from . import tracked
 
