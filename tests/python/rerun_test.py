@@ -164,7 +164,7 @@ entry_points:
   main: {parameters: {rate: {type: float, default: 0.5}, data: path}, command: "python train.py {rate} {data}"}
 """
 PROGRAM = """
-import contextlib, io, json, os, pathlib, sys, types
+import contextlib, io, json, os, pathlib, types
 import mlflow, pounce
 from mlflow.projects.backend import loader
 from pounce import mlflow_projects
@@ -188,60 +188,64 @@ def command(*words):
         code = main(list(words))
     return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
 
-# a project of a folder whose files change afterwards
-first = mlflow.projects.run(".", parameters={"data": "rows.csv"}, backend="pounce", env_manager="local")
+# Jobs run beside each other and beside the calls: each imports MLflow.
+first = mlflow.projects.run(".", parameters={"data": "rows.csv"}, backend="pounce", env_manager="local", synchronous=False)
 mlflow_client.log_metric(first.run_id, "loss", 1.0)
 mlflow_client.log_metric(first.run_id, "system/cpu", 5)
-pathlib.Path("train.py").write_text("raise SystemExit('the wrong code')")
-pathlib.Path("rows.csv").write_text("other rows")
-os.chdir("..")  # the parameter's relative path is that of the first run
-actual = software.of
-software.of = lambda prefix="": {**actual(prefix), "packages": {"numpy": "9"}}
-again = pounce.rerun(f"runs:/{first.run_id}", {"rate": "1e-3"}).wait()
-software.of = actual
-mlflow_client.log_metric(again.run_id, "loss", 0.75)
-again.compare()
-record = store.read(tags(again.run_id)["pounce.record"])[0]
-reports["project"] = {"first": first.run_id, "tags": tags(again.run_id), "as_dict": again.as_dict(), "repr": repr(again), "params": mlflow_client.get_run(again.run_id).data.params,
-                      "source": pathlib.Path(record["folder"]).name, "seen": json.loads((first.batch.folder.parent / "t-2" / "source" / "seen.json").read_text())}
-reports["refused"] = {"unknown parameter": refusal(first.run_id, {"rat": 1})}
 
 # calls
 out = io.StringIO()
 with contextlib.redirect_stdout(out):
-    exec(open("page.py").read())
+    exec(open("../page.py").read())
+batch = BatchRun(making.of_function(train, (), {"rate": 0.6}, making.Request())).submit()
 reports["page"] = {"out": out.getvalue(), "first": future.mlflow_run, "run": again.run_id, "tags": tags(again.run_id), "status": again.status}
+reports["refused"] = {}
 with mlflow.start_run(run_name="the notebook's") as outer:
     def logs(x):
         import mlflow
         mlflow.log_metric("x", x)
-    session = pounce.Client()
-    session.submit(logs, 4).result()
+    client.submit(logs, 4).result()
     reports["refused"]["running"] = refusal(outer.info.run_id)
-reports["command"] = command(f"runs:/{outer.info.run_id}", "-P", "x=5", "--compare", "--json")
-new = json.loads(reports["command"]["out"])["run_id"]
-reports["joined"] = {"status": mlflow_client.get_run(new).info.status, "name": mlflow_client.get_run(new).info.run_name, "first": outer.info.run_id, "tags": tags(new)}
 with mlflow.start_run() as several:
     for x in (1, 2):
-        session.submit(logs, x).result()
+        client.submit(logs, x).result()
 with mlflow.start_run() as mapped:
-    list(session.map(logs, [1]))
+    list(client.map(logs, [1]))
 def named():
     import mlflow
     mlflow.set_tracking_uri(uri)
     with mlflow.start_run() as run:
         return run.info.run_id
 uri = mlflow.get_tracking_uri()
-named_run = session.options(name="named").submit(named).result()
+named_run = client.options(name="named").submit(named).result()
 reports["named"] = {"record": store.read(tags(named_run)["pounce.record"])[0]["name"]}
-session.close()
+client.close()
 
-# a batch run
-batch = BatchRun(making.of_function(train, (), {"rate": 0.6}, making.Request())).submit()
+# a project of a folder whose files have changed, and a batch run
+first.wait()
+first.get_status()
+pathlib.Path("train.py").write_text("raise SystemExit('the wrong code')")
+pathlib.Path("rows.csv").write_text("other rows")
+os.chdir("..")  # the parameter's relative path is that of the first run
 batch.result()
 (of_batch,) = (run.info.run_id for run in mlflow_client.search_runs(["0"], f"tags.`pounce.batch` = '{batch.name}'"))
-again = pounce.rerun(f"runs:/{of_batch}", {"epochs": 2}, compare=True)
-reports["batch"] = {"first": of_batch, "tags": tags(again.run_id), "metrics": [each.as_dict() for each in again.metrics], "job": tags(of_batch)["slurm_job_id"]}
+of_batch_again = pounce.rerun(f"runs:/{of_batch}", {"epochs": 2})
+actual = software.of
+software.of = lambda prefix="": {**actual(prefix), "packages": {"numpy": "9"}}
+again = pounce.rerun(f"runs:/{first.run_id}", {"rate": "1e-3"})
+software.of = actual
+reports["command"] = command(f"runs:/{outer.info.run_id}", "-P", "x=5", "--compare", "--json")
+new = json.loads(reports["command"]["out"])["run_id"]
+reports["joined"] = {"status": mlflow_client.get_run(new).info.status, "name": mlflow_client.get_run(new).info.run_name, "first": outer.info.run_id, "tags": tags(new)}
+again.wait()
+mlflow_client.log_metric(again.run_id, "loss", 0.75)
+again.compare()
+record = store.read(tags(again.run_id)["pounce.record"])[0]
+reports["project"] = {"first": first.run_id, "tags": tags(again.run_id), "as_dict": again.as_dict(), "repr": repr(again), "params": mlflow_client.get_run(again.run_id).data.params,
+                      "source": pathlib.Path(record["folder"]).name, "seen": json.loads((first.batch.folder.parent / "t-2" / "source" / "seen.json").read_text())}
+reports["refused"]["unknown parameter"] = refusal(first.run_id, {"rat": 1})
+of_batch_again.compare()
+reports["batch"] = {"first": of_batch, "tags": tags(of_batch_again.run_id), "metrics": [each.as_dict() for each in of_batch_again.metrics], "job": tags(of_batch)["slurm_job_id"]}
 
 # what cannot be repeated
 def planted(record, **more):
@@ -249,7 +253,7 @@ def planted(record, **more):
     mlflow_client.set_terminated(run.info.run_id)
     return run.info.run_id
 gone = {**store.read(tags(first.run_id)["pounce.record"])[0], "folder": "", "sources": {}, "uri": os.path.abspath("repository.git"), "commit": "1" * 40}
-other_python = {**store.read(tags(of_batch and outer.info.run_id)["pounce.record"])[0]}
+other_python = {**store.read(tags(outer.info.run_id)["pounce.record"])[0]}
 other_python["software"] = {"python": "3.7.1", "packages": {}}
 theirs = planted(tags(outer.info.run_id)["pounce.record"])
 store.note_call(theirs, "0" * 64, True)

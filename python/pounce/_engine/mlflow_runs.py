@@ -32,6 +32,7 @@ from .status_line import output
 from .task import Task
 
 _PAGE = "__vsc_ipynb_file__"  # VS Code names the notebook in this variable of it
+_keeping: set[threading.Thread] = set()  # they write records
 _rerun_of = ContextVar("rerun_of", default="")
 _cell_left: MlflowState | None = None  # before the notebook has imported MLflow
 
@@ -87,7 +88,15 @@ def logs_into(task: Task, run: str, begins: bool) -> None:
     record = task.record
     if record is not None:
         # Not a daemon: the program may end, and the run then has its record all the same.
-        threading.Thread(target=_keep, args=(record, run, begins), name="pounce-record").start()
+        thread = threading.Thread(target=_keep, args=(record, run, begins), name="pounce-record")
+        _keeping.add(thread)
+        thread.start()
+
+
+def records_are_kept() -> None:
+    """Waits until the records of all calls that have ended are written."""
+    for thread in list(_keeping):
+        thread.join()
 
 
 def _keep(record: Record, run: str, begins: bool) -> None:
@@ -95,6 +104,8 @@ def _keep(record: Record, run: str, begins: bool) -> None:
         note_call(run, kept(record), begins)
     except (OSError, PounceError) as error:
         output().end(f"pounce: this call cannot be run again from its MLflow run: {error}")
+    finally:
+        _keeping.discard(threading.current_thread())
 
 
 def _recorded(task: Task, comes_from: Origin, prefix: str) -> Origin:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
+from .._engine import mlflow_runs
 from .._engine.status_line import output
 from .._record import software, store
 from ..errors import BadRequest
@@ -138,6 +139,7 @@ def begin(run: str, changes: dict[str, Any], value_of: Callable[[str], Any] = la
         from . import started, tracked
     except ModuleNotFoundError as problem:
         raise BadRequest(f"MLflow cannot be imported here: {problem}", "Install it: pip install mlflow.") from None
+    mlflow_runs.records_are_kept()
     old = tracked.ended(run)
     facts, data = store.read(old.data.tags[store.TAG])
     if facts["kind"] != "project":
