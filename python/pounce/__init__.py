@@ -76,8 +76,8 @@ if TYPE_CHECKING:
     from .gangs import Broadcast, Gang, Sharded
     from .lease import Lease
     from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
-    from .serving import Endpoint, serve
     from .reruns import Rerun, rerun
+    from .serving import Endpoint, serve
     from .sweeps import Sweep
 
 

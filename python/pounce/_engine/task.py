@@ -26,8 +26,7 @@ class Task:
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps",
                  "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "record", "reports",
-                 "sends_again",
-                 "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
+                 "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
