@@ -96,7 +96,8 @@ def logs_into(task: Task, run: str, begins: bool) -> None:
 def records_are_kept() -> None:
     """Waits until the records of all calls that have ended are written."""
     for thread in list(_keeping):
-        thread.join()
+        if thread.ident is not None:  # it was started
+            thread.join()
 
 
 def _keep(record: Record, run: str, begins: bool) -> None:
