@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BEGUN = "pounce_mlflow_run"  # the kind of message with the id of a run that a call has begun
+# The kind of message with which a worker requests the notebook's secrets for MLflow; they come under the same name.
+SECRETS = "pounce_mlflow_secrets"
 
 
 @dataclass(frozen=True, slots=True)

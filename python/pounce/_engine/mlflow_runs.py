@@ -20,6 +20,7 @@ from typing import Any
 from .._common import here
 from .._common.after_import import AfterImport
 from .._common.mlflow_work import CallRuns, MlflowState, Origin
+from .._common.secrets import is_secret
 from .._common.settings import mlflow_options
 from .._common.settings.setting import unpacked
 from .._common.settings.table import RUNS, SETTINGS
@@ -148,6 +149,11 @@ def _commit(path: str) -> str:
         return importlib.import_module("mlflow.utils.git_utils").get_git_commit(path) or ""
     except Exception:  # there is no git, or no repository
         return ""
+
+
+def secrets() -> dict[str, str]:
+    """What this process has at present to sign in to MLflow's server: for a worker that was refused."""
+    return {name: value for name, value in os.environ.items() if name.startswith("MLFLOW_") and is_secret(name, value)}
 
 
 # ---- what a cell left on its worker ----

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from .. import _core, errors
 from .._common import here, report
 from .._common.local_modules import search_path
-from .._common.mlflow_work import BEGUN
+from .._common.mlflow_work import BEGUN, SECRETS
 from . import daemon, display, environment, seeds
 from .choices import Choice, choice_of
 from .function_cache import Pickled
@@ -110,7 +110,7 @@ class Session:
         self._ended: deque[tuple[Task | None, _core.Ended]] = deque()
         self._outputs: dict[str, Sink] = {}
         # Of messages that are not shown, by their type.
-        self.takers: dict[str, Taker] = {report.KIND: _reported, BEGUN: _logs_into}
+        self.takers: dict[str, Taker] = {report.KIND: _reported, BEGUN: _logs_into, SECRETS: _tell_secrets}
         self._prompts: dict[str, list[dict[str, Any]]] = {}  # what each task asks the user, for the waiting thread
         self._time_left = TimeLeft()
         self.planner = Planner()
@@ -500,6 +500,14 @@ def _logs_into(session: Session, task: str, content: dict[str, Any], _: list[Any
         from . import mlflow_runs
 
         mlflow_runs.logs_into(logger, content["run"], content["begins"])
+
+
+def _tell_secrets(session: Session, task: str, content: dict[str, Any], _: list[Any]) -> None:
+    from . import mlflow_runs
+
+    secrets = {"number": content["number"], SECRETS: mlflow_runs.secrets()}
+    with contextlib.suppress(errors.PounceError):  # the client is closed just now
+        session.core.tell(task, json.dumps(secrets).encode())
 
 
 def _for(tasks: list[Task]) -> str:

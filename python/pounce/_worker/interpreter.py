@@ -429,4 +429,4 @@ def main() -> None:
     if _MLFLOW in sys.modules:
         from . import mlflow_runs
 
-        mlflow_runs.let_go()
+        mlflow_runs.process_ends()

@@ -71,6 +71,7 @@ def imported(here: dict[str, str], show: Callable[[str, dict[str, Any]], None]) 
         return own
 
     registry.get_store = get_store
+    _tracking().install(lambda: bool(_silent_folder))
     getattr(importlib.import_module("mlflow.tracking.context.registry"), _CONTEXT).register(_Context)
     if _coming:
         _adopt()
@@ -86,6 +87,7 @@ def begin_call(work: CallRuns | None) -> None:
     if is_here():
         _of_cells = list(mlflow_options.stack())
         _adopt()
+        _tracking().call_begins()
 
 
 def _adopt() -> None:
@@ -120,6 +122,8 @@ def begin_cell(origin: Origin | None) -> None:
     global _origin
     _origin = origin or Origin()
     _logged.clear()
+    if is_here():
+        _tracking().call_begins()
 
 
 def end_cell() -> MlflowState | None:
@@ -144,6 +148,19 @@ def let_go() -> None:
         mlflow_options.stack().clear()
 
 
+def process_ends() -> None:
+    let_go()
+    if is_here():
+        _tracking().process_ends()
+
+
+def _tracking() -> Any:
+    """Needs modules that a call without MLflow does without."""
+    from .tracking import hooks
+
+    return hooks
+
+
 def _flush() -> None:
     """Waits for what is logged asynchronously."""
     threads = {thread.name for thread in threading.enumerate()}
@@ -151,6 +168,7 @@ def _flush() -> None:
         getattr(sys.modules[_SERVICE], _REGISTRY).get_store().shut_down_async_logging()
     if _WRITES_FILES in threads and mlflow_options.stack():
         sys.modules[mlflow_options.FLUENT].flush_artifact_async_logging()
+    _tracking().call_ends()
 
 
 def _show_links() -> None:

@@ -24,6 +24,7 @@ from traitlets.config import Config
 
 from ... import errors
 from ..._common import exceptions, traceback_lines
+from ..._common.mlflow_work import SECRETS
 from .. import interpreter
 from ..state import cell_files
 from . import time_limit
@@ -192,10 +193,13 @@ def _ask(prompt: Any, password: bool) -> str:
     if not may_ask or threading.current_thread() is not threading.main_thread():
         raise StdinNotImplementedError("only a cell that runs in the foreground can ask, and only its main thread")
     send("input_request", {"prompt": str(prompt), "password": password})
-    answer = interpreter.core.input()
-    if answer is None:
-        raise EOFError("the worker ends")
-    reply = json.loads(answer)
+    while True:
+        answer = interpreter.core.input()
+        if answer is None:
+            raise EOFError("the worker ends")
+        reply = json.loads(answer)
+        if SECRETS not in reply:  # which a request of MLflow's did not wait for
+            break
     if "error" in reply:
         raise (EOFError if reply["error"] == "EOFError" else StdinNotImplementedError)(reply["text"])
     return str(reply["value"])
