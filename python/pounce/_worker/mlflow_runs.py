@@ -33,6 +33,7 @@ _of_cells: list[Any] = []  # the stack of the cells, while a call runs
 _tagged: set[str] = set()  # runs that have the tags of this worker
 _announced: set[tuple[str, str]] = set()  # runs that the kernel knows of, each with the record of a call
 _logged: set[str] = set()  # runs of the notebook's that the running cell has logged into
+_rank: int | None = None  # in the gang that runs
 _silent_folder = ""  # this is a rank that does not log; what it writes as files goes there
 
 
@@ -72,9 +73,11 @@ def imported(here: dict[str, str], show: Callable[[str, dict[str, Any]], None]) 
 
     registry.get_store = get_store
     _tracking().install(lambda: bool(_silent_folder))
+    _system_metrics().install(_run_of_the_lease, store, lambda: _rank)
     getattr(importlib.import_module("mlflow.tracking.context.registry"), _CONTEXT).register(_Context)
     if _coming:
         _adopt()
+    _system_metrics().begin()
 
 
 # ---- calls ----
@@ -88,6 +91,7 @@ def begin_call(work: CallRuns | None) -> None:
         _of_cells = list(mlflow_options.stack())
         _adopt()
         _tracking().call_begins()
+        _system_metrics().begin()
 
 
 def _adopt() -> None:
@@ -105,6 +109,7 @@ def end_call(failed: bool) -> None:
     _origin = replace(_origin, run="")
     if not is_here():
         return
+    _system_metrics().end()
     try:
         while (stack := mlflow_options.stack()) and stack[-1].info.run_id not in _theirs:
             sys.modules[mlflow_options.FLUENT].end_run("FAILED" if failed else "FINISHED")
@@ -124,6 +129,7 @@ def begin_cell(origin: Origin | None) -> None:
     _logged.clear()
     if is_here():
         _tracking().call_begins()
+        _system_metrics().begin()
 
 
 def end_cell() -> MlflowState | None:
@@ -132,6 +138,7 @@ def end_cell() -> MlflowState | None:
     _origin = replace(_origin, run="")
     if not is_here():
         return None
+    _system_metrics().end()
     try:
         _flush()
         _show_links()
@@ -159,6 +166,18 @@ def _tracking() -> Any:
     from .tracking import hooks
 
     return hooks
+
+
+def _system_metrics() -> Any:
+    from .tracking import system_metrics
+
+    return system_metrics
+
+
+def _run_of_the_lease() -> Any:
+    """The run that the system metrics of this process belong to: the innermost one that the server knows."""
+    runs = mlflow_options.stack_of(threading.main_thread().ident or 0)
+    return next((run for run in reversed(runs) if not _silent_folder or run.info.run_id in _theirs), None)
 
 
 def _flush() -> None:
@@ -237,10 +256,18 @@ def _tags() -> dict[str, str]:
 @contextlib.contextmanager
 def only_from_rank_0(rank: int) -> Iterator[None]:
     """The other ranks run the same code; what they log goes nowhere."""
+    global _rank
+    _rank = rank
+    try:
+        with contextlib.nullcontext() if rank == 0 else _silent():
+            yield
+    finally:
+        _rank = None
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
     global _silent_folder
-    if rank == 0:
-        yield
-        return
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="pounce-rank-") as folder:
