@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
@@ -35,19 +36,21 @@ TOKEN = "tok-" + "5ecre7" * 4
 
 
 class Server:
-    """A tracking server with a database of its own; asked by its REST interface, so that this process imports no MLflow."""
+    """A tracking server with a database of its own; asked by its REST interface, so that this process imports no MLflow. `words`:
+    more of its command; `sign_in`: "user:password" of one who may read and write everything."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, words: tuple[str, ...] = (), environment: dict[str, str] | None = None, sign_in: str = ""):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{port}"
         self._log = folder / "server.log"
+        self._signs_in = {"Authorization": "Basic " + base64.b64encode(sign_in.encode()).decode()} if sign_in else {}
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{folder}/runs.db",
+                [sys.executable, "-m", "mlflow", "server", *words, "--backend-store-uri", f"sqlite:///{folder}/runs.db",
                  "--artifacts-destination", f"{folder}/artifacts", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"],
-                cwd=folder, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"})
+                cwd=folder, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", **(environment or {})})
 
     def wait(self) -> None:
         deadline = time.monotonic() + 180
@@ -61,7 +64,7 @@ class Server:
 
     def ask(self, question: str, **content) -> dict:
         data = json.dumps(content).encode() if content else None
-        request = urllib.request.Request(f"{self.address}/api/2.0/mlflow/{question}", data, {"Content-Type": "application/json"})
+        request = urllib.request.Request(f"{self.address}/api/2.0/mlflow/{question}", data, {"Content-Type": "application/json", **self._signs_in})
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 

@@ -72,7 +72,7 @@ def imported(here: dict[str, str], show: Callable[[str, dict[str, Any]], None]) 
         return own
 
     registry.get_store = get_store
-    _tracking().install(lambda: bool(_silent_folder))
+    _tracking().install()
     _system_metrics().install(_run_of_the_lease, store, lambda: _rank)
     getattr(importlib.import_module("mlflow.tracking.context.registry"), _CONTEXT).register(_Context)
     if _coming:

@@ -28,11 +28,11 @@ from .renewal import Renewal
 from .spool import is_private
 
 _REST, _STORE, _HTTP = "mlflow.utils.rest_utils", "mlflow.store.tracking.rest_store", "http_request"
-_CLIENT, _SERVICE = "mlflow.tracking._tracking_service.client", "mlflow.tracking._tracking_service.utils"
 _ARTIFACTS = "mlflow.store.artifact.http_artifact_repo"
-# MLflow has no public names for these.
-_CALL, _REPOSITORY, _REPOSITORIES = "_call_endpoint", "_get_artifact_repo", "_artifact_repos_cache"
+_CALL = "_call_endpoint"  # MLflow has no public name for it
 
+_READS = "GetRun"
+_RUNS = 64  # that are known at a time
 _ROOM = "MLFLOW_POUNCE_SPOOL_MIB"
 _ROOM_MIB = 256
 _CALL_ENDS_S = 20.0    # how long a call may last longer for what a slow server has not taken
@@ -40,20 +40,19 @@ _PROCESS_ENDS_S = 1.5  # less than a worker has for its end
 
 _links: dict[str, Link] = {}  # by the server's address without a password
 _stores: dict[str, Any] = {}  # MLflow's latest of each of these servers
+_runs: dict[str, Any] = {}  # the server's last answers about runs
 _lock = threading.Lock()
 _renewal = Renewal()
 _call: Callable[..., Any]
 _log_file: Callable[..., Any]
 
 
-def install(is_silent: Callable[[], bool]) -> None:
-    """MLflow has just been imported. `is_silent`: what this process logs now goes nowhere."""
+def install() -> None:
+    """MLflow has just been imported."""
     global _call
     store = importlib.import_module(_STORE).RestStore
     _call = getattr(store, _CALL)
     setattr(store, _CALL, _call_endpoint)
-    client = importlib.import_module(_CLIENT).TrackingServiceClient
-    setattr(client, _REPOSITORY, _known_repositories(getattr(client, _REPOSITORY), is_silent))
     _limit_requests()
     if _ARTIFACTS in sys.modules:
         _follow_artifacts()
@@ -103,8 +102,10 @@ def _credentials(server: str) -> Any:
 def _call_endpoint(store: Any, api: Any, json_body: Any = None, *args: Any, **kwargs: Any) -> Any:
     """In place of RestStore's."""
     link, name = _link_of(store), api.DESCRIPTOR.name
-    if link is None or name not in KEPT or args or kwargs or not json_body:
+    if link is None or args or kwargs or not json_body or name not in (*KEPT, _READS):
         return _call(store, api, json_body, *args, **kwargs)
+    if name == _READS:
+        return _run(link, store, api, json_body)
     record = {"api": name, "body": json.loads(json_body)}
     answer = link.log(record, lambda: _call(store, api, json_body))
     return _answer(api, record["body"]) if answer is None else answer
@@ -121,20 +122,42 @@ def _answer(api: Any, body: Any) -> Any:
     return answer
 
 
+def _run(link: Link, store: Any, api: Any, json_body: str) -> Any:
+    """MLflow reads a run before it logs to it by its id, and before it stores a file of it. While the server is away
+    that is the run as it was last known here."""
+    run = json.loads(json_body)["run_id"]
+    known = _runs.get(run) or _active(api, run)
+    answer = link.read(lambda: _call(store, api, json_body), known)
+    while len(_runs) >= _RUNS:
+        _runs.pop(next(iter(_runs)))
+    _runs[run] = answer
+    return answer
+
+
+def _active(api: Any, run: str) -> Any:
+    active = mlflow_options.stack() or mlflow_options.stack_of(threading.main_thread().ident or 0)
+    found = next((one for one in active if one.info.run_id == run), None)
+    if found is None:
+        return None
+    answer = api.Response()
+    answer.run.CopyFrom(found.to_proto())
+    return answer
+
+
 def _send(server: str, record: Record, copies: str) -> None:
     """Makes the request of a record that has waited."""
     if "file" in record:
         copy = os.path.join(copies, record["copy"])
         _log_file(_repository(_with_password(server, record["file"])), copy, record["path"])
         return
-    body, store = record["body"], _stores[server]
+    body, store, messages = record["body"], _stores[server], importlib.import_module("mlflow.protos.service_pb2")
     if "adds" in record:
-        present = store.get_run(body["run_id"]).data.tags.get(body["key"], "")
+        answer = _call(store, messages.GetRun, json.dumps({"run_id": body["run_id"]}))
+        present = next((tag.value for tag in answer.run.data.tags if tag.key == body["key"]), "")
         if present.endswith(body["value"]):  # its answer was lost
             return
         body = {**body, "value": f"{present}; {body['value']}".removeprefix("; ")}
-    api = getattr(importlib.import_module("mlflow.protos.service_pb2"), record["api"])
-    _call(store, api, json.dumps(body))
+    _call(store, getattr(messages, record["api"]), json.dumps(body))
 
 
 # ---- artifacts ----
@@ -154,21 +177,6 @@ def _log_artifact(repository: Any, local_file: Any, artifact_path: Any = None) -
     run = re.search(r"/([0-9a-f]{32})/artifacts", uri)
     record = {"file": uri, "path": artifact_path, "run": run[1] if run else ""}
     link.log_file(record, os.fspath(local_file), lambda: _log_file(repository, local_file, artifact_path))
-
-
-def _known_repositories(own: Callable[..., Any], is_silent: Callable[[], bool]) -> Any:
-    """MLflow asks the server where the artifacts of a run lie. Of the active runs that is known here."""
-
-    def get_artifact_repo(client: Any, resource_id: str, **kwargs: Any) -> Any:
-        known = getattr(sys.modules[_SERVICE], _REPOSITORIES)
-        run = next((run for run in mlflow_options.stack() if run.info.run_id == resource_id), None)
-        uri = client.tracking_uri if not is_silent() else ""
-        here = uri.startswith("http") and uri == sys.modules["mlflow"].get_tracking_uri()
-        if run is not None and here and resource_id not in known:
-            known[resource_id] = _repository(run.info.artifact_uri)
-        return own(client, resource_id, **kwargs)
-
-    return get_artifact_repo
 
 
 def _repository(uri: str) -> Any:

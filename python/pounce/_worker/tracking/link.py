@@ -65,8 +65,9 @@ class Link:
             self._failed(outcome, status)
         else:
             self._look_for_token()
-        self._keep(lambda: record, contents(record), run_of(record))
-        return None
+        if self._keep(lambda: record, contents(record), run_of(record)):
+            return None
+        return direct()  # there is no room, and the server is slow, not away
 
     def log_file(self, record: Record, file: str, direct: Callable[[], Any]) -> None:
         """The same for an artifact. It is large, so it goes at once unless the server is away."""
@@ -77,7 +78,22 @@ class Link:
             if outcome is Outcome.WRONG:
                 raise value
             self._failed(outcome, status)
-        self._keep(lambda: {**record, "copy": self._own.copy(file)}, contents(record), run_of(record))
+        if not self._keep(lambda: {**record, "copy": self._own.copy(file)}, contents(record), run_of(record)):
+            direct()
+
+    def read(self, direct: Callable[[], Any], known: Any) -> Any:
+        """The server's answer; while it is away, what is known. Where that is None MLflow asks in its own way."""
+        if known is None:
+            return direct()
+        if self._state is not Outcome.SENT and self._waits():
+            return known
+        outcome, value, status = attempt(direct, _ANSWERS_S)
+        if outcome is Outcome.WRONG:
+            raise value
+        if outcome is Outcome.SENT:
+            return value
+        self._failed(outcome, status)
+        return known
 
     def _goes_at_once(self) -> bool:
         return not self._is_slow and not self._waits()
@@ -85,15 +101,19 @@ class Link:
     def _waits(self) -> bool:
         return bool(self._own) or bool(self._left)
 
-    def _keep(self, made: Callable[[], Record], counts: Counter[str], run: str) -> None:
+    def _keep(self, made: Callable[[], Record], counts: Counter[str], run: str) -> bool:
+        """Whether there is no more to do."""
         with self._changed:
             try:
                 self._own.append(made())
             except Full as full:
+                if self._state is Outcome.SENT:
+                    return False
                 self._lack(run, counts, "not kept for want of room")
                 self._say("full", f"what is logged for MLflow's server {self._server} is no longer kept ({full}): "
                                   f"the tag {MISSING} of its run will say what is missing")
             self._begin()
+            return True
 
     def _failed(self, outcome: Outcome, status: int) -> None:
         with self._changed:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from .records import Record
 
 _ENDING = ".spool"
-_HEADER = b'{"sent": %016d}\n'
+_HEADER = b'{"sent": %16d}\n'
 _START = len(_HEADER % 0)
 _READ_BYTES = 1 << 20  # of records at a time
 
@@ -37,13 +37,14 @@ class Spool:
         self._path, self._file = "", -1
         self._sent = self._end = _START
         self._copied = 0  # bytes of the copies of artifacts
+        self._others = 0  # bytes of other processes' files, when this one was made
 
     @classmethod
     def left(cls, folder: str) -> Iterator[Spool]:
         """Those of processes that are gone, locked from now on."""
         with contextlib.suppress(FileNotFoundError):
             for name in sorted(os.listdir(folder), key=lambda name: _changed(os.path.join(folder, name))):
-                if name.endswith(_ENDING) and (spool := cls._of_file(folder, name)):
+                if name.endswith(_ENDING) and (spool := cls._of_file(folder, name)) is not None:
                     yield spool
 
     @classmethod
@@ -134,13 +135,12 @@ class Spool:
         return records, ends
 
     def sent(self, end: int) -> None:
-        """The file is sent up to there."""
+        """The file is sent up to there. At its end it is removed."""
         self._sent = end
-        if not self:
-            os.ftruncate(self._file, _START)
-            self._sent = self._end = _START
-            self._copied = 0
-        os.pwrite(self._file, _HEADER % self._sent, 0)
+        if self:
+            os.pwrite(self._file, _HEADER % end, 0)
+        else:
+            self.close()
 
     def close(self) -> None:
         """What waits is for another process."""
@@ -155,25 +155,26 @@ class Spool:
         """In a child that was forked: it is the parent's."""
         if self._file >= 0:
             os.close(self._file)
-        self._path, self._file, self._sent, self._end = "", -1, _START, _START
+        self._path, self._file, self._sent, self._end, self._copied = "", -1, _START, _START, 0
 
     # ---- room ----
 
     def _make_room(self, size: int) -> None:
         if self._file < 0:
             self._make()
-        if size and self._end + self._copied + size > self._most_bytes:
+        most = self._most_bytes - self._others - self._copied - size
+        if size and self._end > most:
             if self._sent > self._end // 2:
                 self._drop_sent()
-            if self._end + self._copied + size > self._most_bytes:
+            if self._end > most:
                 raise Full(f"{self._most_bytes >> 20} MiB wait in {self._folder}")
 
     def _make(self) -> None:
         for folder in (os.path.dirname(self._folder), self._folder):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
-        self._most_bytes -= sum(_size(path) for path, _, names in os.walk(self._folder) for path in
-                                (os.path.join(path, name) for name in names))
+        self._others = sum(_size(path) for path, _, names in os.walk(self._folder) for path in
+                           (os.path.join(path, name) for name in names))
         self._path = os.path.join(self._folder, uuid.uuid4().hex + _ENDING)
         self._file = self._new_file(b"")
 
