@@ -313,8 +313,10 @@ def _follow_settings(id: str, job: Any) -> None:
 
 def _mlflow_imported() -> None:
     from . import mlflow_runs
+    from .tracking.process import WorkerProcess
 
-    mlflow_runs.imported({"pounce.lease": lease, "pounce.node": node, "pounce.gpu": devices}, _show)
+    process = WorkerProcess(node, visible_devices or "", state_folder, lambda: running is not None, _show, core.answer)
+    mlflow_runs.imported({"pounce.lease": lease, "pounce.node": node, "pounce.gpu": devices}, process)
 
 
 def _show(kind: str, content: dict[str, Any]) -> None:

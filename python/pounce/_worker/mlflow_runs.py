@@ -18,6 +18,7 @@ from typing import Any
 from .._common.mlflow_work import BEGUN, CallRuns, MlflowState, Origin
 from .._common.settings import mlflow_options
 from .._common.settings.setting import differing, packed
+from .tracking.process import WorkerProcess
 
 _REGISTRY, _CONTEXT = "_tracking_store_registry", "_run_context_provider_registry"  # MLflow's, without a public name
 _SERVICE = "mlflow.tracking._tracking_service.utils"
@@ -52,10 +53,10 @@ def run_now() -> str:
     return str(stack[-1].info.run_id) if stack else ""
 
 
-def imported(here: dict[str, str], show: Callable[[str, dict[str, Any]], None]) -> None:
-    """MLflow has just been imported here."""
+def imported(here: dict[str, str], process: WorkerProcess) -> None:
+    """MLflow has just been imported here. `here`: tags of this worker."""
     global _here, _show, _is_imported
-    _here, _show, _is_imported = here, show, True
+    _here, _show, _is_imported = here, process.show, True
     if not is_here():  # a part of MLflow that only traces
         return
     registry = getattr(sys.modules[_SERVICE], _REGISTRY)
@@ -72,8 +73,8 @@ def imported(here: dict[str, str], show: Callable[[str, dict[str, Any]], None]) 
         return own
 
     registry.get_store = get_store
-    _tracking().install()
-    _system_metrics().install(_run_of_the_lease, store, lambda: _rank)
+    _tracking().install(process)
+    _system_metrics().install(process, _run_of_the_lease, store, lambda: _rank)
     getattr(importlib.import_module("mlflow.tracking.context.registry"), _CONTEXT).register(_Context)
     if _coming:
         _adopt()

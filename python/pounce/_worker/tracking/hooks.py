@@ -20,9 +20,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ..._common.after_import import AfterImport
 from ..._common.settings import mlflow_options
-from .. import interpreter
 from .attempts import within_limits
 from .link import Link
+from .process import WorkerProcess
 from .records import KEPT, Record
 from .renewal import Renewal
 from .spool import is_private
@@ -42,14 +42,16 @@ _links: dict[str, Link] = {}  # by the server's address without a password
 _stores: dict[str, Any] = {}  # MLflow's latest of each of these servers
 _runs: dict[str, Any] = {}  # the server's last answers about runs
 _lock = threading.Lock()
-_renewal = Renewal()
+_process: WorkerProcess
+_renewal: Renewal
 _call: Callable[..., Any]
 _log_file: Callable[..., Any]
 
 
-def install() -> None:
+def install(process: WorkerProcess) -> None:
     """MLflow has just been imported."""
-    global _call
+    global _call, _process, _renewal
+    _process, _renewal = process, Renewal(process)
     store = importlib.import_module(_STORE).RestStore
     _call = getattr(store, _CALL)
     setattr(store, _CALL, _call_endpoint)
@@ -212,7 +214,7 @@ def _with_password(server: str, address: str) -> str:
 
 def _folder(server: str) -> str:
     """On a disk that the next worker sees, if there is one: beside pounced's state, where its machine shares that."""
-    state = interpreter.state_folder
+    state = _process.state_folder
     if state and os.path.isdir(state) and os.access(os.path.dirname(state), os.W_OK):
         root = os.path.join(os.path.dirname(state), "mlflow")
     else:

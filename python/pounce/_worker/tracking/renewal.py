@@ -11,21 +11,22 @@ import threading
 import time
 
 from ..._common.mlflow_work import SECRETS
-from .. import interpreter
+from .process import WorkerProcess
 
 _ANSWERS_S = 5.0  # how long the kernel may take to answer
 _PAUSE_S = 5.0    # between two requests that brought nothing new
 
 
 class Renewal:
-    def __init__(self) -> None:
+    def __init__(self, process: WorkerProcess) -> None:
+        self._process = process
         self._number = 0
         self._next = 0.0
 
     def is_renewed(self) -> bool:
         """Whether the notebook has others than this process had. Messages come to the main thread alone; the others
         go on with what is here."""
-        if threading.current_thread() is not threading.main_thread() or interpreter.running is None:
+        if threading.current_thread() is not threading.main_thread() or not self._process.is_running():
             return False
         if time.monotonic() < self._next:
             return False
@@ -35,10 +36,9 @@ class Renewal:
 
     def _answer(self) -> dict[str, str]:
         self._number += 1
-        content = {"type": SECRETS, "content": {"number": self._number}}
-        interpreter.core.show(json.dumps(content).encode(), [])
+        self._process.show(SECRETS, {"number": self._number})
         until = time.monotonic() + _ANSWERS_S
-        while (answer := interpreter.core.answer(max(0.0, until - time.monotonic()))) is not None:
+        while (answer := self._process.answer(max(0.0, until - time.monotonic()))) is not None:
             said = json.loads(answer)
             if said.get("number") == self._number:  # otherwise it was for an earlier request
                 values: dict[str, str] = said[SECRETS]

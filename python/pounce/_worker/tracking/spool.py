@@ -61,7 +61,7 @@ class Spool:
             if file >= 0:
                 os.close(file)
             return None
-        spool = cls(folder, 0)
+        spool: Spool = cls(folder, 0)
         spool._path, spool._file, spool._sent, spool._end = path, file, sent, facts.st_size
         return spool
 

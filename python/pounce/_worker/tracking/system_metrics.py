@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._common.after_import import AfterImport
-from .. import interpreter
 from .lease_meter import LeaseMeter
+from .process import WorkerProcess
 
 _MODULE = "mlflow.system_metrics.system_metrics_monitor"
 _SWITCH, _INTERVAL = "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL"
@@ -30,13 +30,15 @@ _watch: _Watch | None = None
 _active: Callable[[], Any]
 _store: Callable[[], Any]
 _rank: Callable[[], int | None]
+_process: WorkerProcess
 
 
-def install(active: Callable[[], Any], store: Callable[[], Any], rank: Callable[[], int | None]) -> None:
+def install(process: WorkerProcess, active: Callable[[], Any], store: Callable[[], Any],
+            rank: Callable[[], int | None]) -> None:
     """MLflow has just been imported. `active()`: the run to log to, or None; `store()`: MLflow's; `rank()`: this
     process's in a gang."""
-    global _active, _store, _rank
-    _active, _store, _rank = active, store, rank
+    global _process, _active, _store, _rank
+    _process, _active, _store, _rank = process, active, store, rank
     if _MODULE in sys.modules:
         _replace()
     else:
@@ -88,7 +90,7 @@ class _Watch:
         self._thread.join(_ENDS_S)
 
     def _run(self) -> None:
-        meter, looks = LeaseMeter(interpreter.visible_devices or ""), 0
+        meter, looks = LeaseMeter(_process.visible_gpus), 0
         while not self._over.wait(_seconds()):
             run = _active()
             if run is not None:
@@ -114,7 +116,7 @@ class _Watch:
 
 
 def _prefix() -> str:
-    node, rank = os.environ.get(_NODE) or interpreter.node, _rank()
+    node, rank = os.environ.get(_NODE) or _process.node, _rank()
     return f"system/{node}/" if rank is None else f"system/{node}/rank{rank}/"
 
 
