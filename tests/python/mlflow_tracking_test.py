@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 from conftest import made_home
 from mlflow_test import SECOND, Server
-from pounce._worker.tracking import leased_gpus
+from pounce._common.machine import Mount, boot_id
+from pounce._worker.tracking import leased_gpus, spool
 from pounce._worker.tracking.lease_meter import LeaseMeter
 from pounce._worker.tracking.records import added_tag, contents, first_request, in_words
 from pounce._worker.tracking.spool import Full, Spool
@@ -431,55 +432,62 @@ def test_a_batch_is_as_large_as_the_server_takes():
     assert count == len(batch["body"]["metrics"]) == 1000
 
 
-def drained(spool):
-    records, ends = spool.oldest()
+def drained(kept):
+    records, ends = kept.oldest()
     if ends:
-        spool.sent(ends[-1])
+        kept.sent(ends[-1])
     return records
 
 
 def test_a_spool_gives_records_back_in_order_and_leaves_nothing(tmp_path):
     folder = tmp_path / "mlflow" / "server"
-    spool = Spool(str(folder), 1 << 20)
+    kept = Spool(str(folder), 1 << 20)
 
     for step in range(3):
-        spool.append(metric("m", step))
-    records, ends = spool.oldest()
-    spool.sent(ends[0])
+        kept.append(metric("m", step))
+    records, ends = kept.oldest()
+    kept.sent(ends[0])
 
-    assert records == [metric("m", step) for step in range(3)] and drained(spool) == records[1:]
-    assert not spool and list(Spool.left(str(folder))) == []
-    spool.close()
+    assert records == [metric("m", step) for step in range(3)] and drained(kept) == records[1:]
+    assert not kept and list(Spool.left(str(folder))) == []
+    kept.close()
     assert list(folder.iterdir()) == []
 
 
 def test_a_spool_is_bounded_and_what_was_sent_makes_room(tmp_path):
-    spool, taken = Spool(str(tmp_path / "mlflow" / "server"), 4000), 0
+    kept, taken = Spool(str(tmp_path / "mlflow" / "server"), 4000), 0
     with pytest.raises(Full, match="MiB wait in"):
         while True:
-            spool.append(metric("m", taken))
+            kept.append(metric("m", taken))
             taken += 1
 
-    _, ends = spool.oldest()
-    spool.sent(ends[taken - 3])
-    spool.append(metric("m", taken))
+    _, ends = kept.oldest()
+    kept.sent(ends[taken - 3])
+    kept.append(metric("m", taken))
 
-    assert 20 < taken < 40 and [record["body"]["step"] for record in drained(spool)] == [taken - 2, taken - 1, taken]
+    assert 20 < taken < 40 and [record["body"]["step"] for record in drained(kept)] == [taken - 2, taken - 1, taken]
     (tmp_path / "large").write_bytes(bytes(5000))
     with pytest.raises(Full):
-        spool.copy(str(tmp_path / "large"))
-    spool.close()
+        kept.copy(str(tmp_path / "large"))
+    kept.close()
+
+
+@pytest.mark.parametrize("filesystem, options, is_taken", [
+    ("nfs4", {"local_lock=none"}, True), ("nfs4", {"local_lock=all"}, False), ("ext4", set(), True), ("fuse.sshfs", set(), False)])
+def test_a_spool_of_another_node_is_taken_where_its_lock_would_be_seen_here(filesystem, options, is_taken):
+    assert spool.is_left("another-boot.0a.spool", Mount(filesystem, frozenset(options))) == is_taken
+    assert spool.is_left(f"{boot_id()}.0a.spool", Mount(filesystem, frozenset(options)))
 
 
 def test_a_spool_whose_process_is_gone_is_read_on_without_what_was_cut_off(tmp_path):
     folder = str(tmp_path / "mlflow" / "server")
     child = os.fork()
     if not child:
-        spool = Spool(folder, 1 << 20)
+        kept = Spool(folder, 1 << 20)
         for step in range(3):
-            spool.append(metric("m", step))
-        _, ends = spool.oldest()
-        spool.sent(ends[0])
+            kept.append(metric("m", step))
+        _, ends = kept.oldest()
+        kept.sent(ends[0])
         os.write(os.open(next(os.path.join(folder, name) for name in os.listdir(folder)), os.O_WRONLY | os.O_APPEND), b'{"api": "Log')
         os._exit(0)
     os.waitpid(child, 0)

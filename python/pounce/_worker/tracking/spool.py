@@ -17,11 +17,14 @@ import stat
 import uuid
 from collections.abc import Iterator
 
+from ..._common.machine import Mount, boot_id, mount_of
+from ..extension_lock import is_left_behind
 from .records import Record
 
 _ENDING = ".spool"
 _HEADER = b'{"sent": %16d}\n'
 _START = len(_HEADER % 0)
+_OF_ONE_MACHINE = ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "tmpfs", "overlay")  # file systems
 _READ_BYTES = 1 << 20  # of records at a time
 
 
@@ -54,7 +57,7 @@ class Spool:
             file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             facts = os.fstat(file)
-            if not facts.st_nlink or facts.st_uid != os.geteuid():
+            if not facts.st_nlink or facts.st_uid != os.geteuid() or not is_left(name, mount_of(facts.st_dev)):
                 raise BlockingIOError
             sent = int(json.loads(os.pread(file, _START, 0))["sent"])
         except (OSError, ValueError, KeyError):  # its process lives, or has just ended
@@ -175,7 +178,7 @@ class Spool:
                 os.mkdir(folder, 0o700)
         self._others = sum(_size(path) for path, _, names in os.walk(self._folder) for path in
                            (os.path.join(path, name) for name in names))
-        self._path = os.path.join(self._folder, uuid.uuid4().hex + _ENDING)
+        self._path = os.path.join(self._folder, f"{boot_id()}.{uuid.uuid4().hex}{_ENDING}")
         self._file = self._new_file(b"")
 
     def _new_file(self, records: bytes) -> int:
@@ -192,6 +195,12 @@ class Spool:
         before, self._file = self._file, self._new_file(waiting)
         os.close(before)
         self._sent, self._end = _START, _START + len(waiting)
+
+
+def is_left(name: str, mount: Mount) -> bool:
+    """Whether a file whose lock is free here has no process any more, also on another node."""
+    boot = name.partition(".")[0]
+    return is_left_behind(boot, mount) or (mount.filesystem in _OF_ONE_MACHINE and boot != boot_id())
 
 
 def is_private(folder: str) -> bool:
