@@ -137,6 +137,9 @@ BEGIN = """
 """
 
 AWAY = BEGIN + """
+    def kept_files():
+        root = os.path.join(os.environ["HOME"], ".local", "state", "pounce")
+        return [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if "/mlflow/" in folder]
     def logs_much():
         import mlflow
         for step in range(200):
@@ -151,8 +154,7 @@ AWAY = BEGIN + """
         with open("own.bin", "wb") as file:
             file.write(bytes(range(256)))
         mlflow.log_artifact("own.bin")
-        folders = [os.path.join(folder, name) for folder, _, names in os.walk(os.environ["HOME"]) for name in names if "/mlflow/" in folder]
-        return [oct(os.stat(path).st_mode)[-3:] + oct(os.stat(os.path.dirname(path)).st_mode)[-3:] for path in folders]
+        return [oct(os.stat(path).st_mode)[-3:] + oct(os.stat(os.path.dirname(path)).st_mode)[-3:] for path in kept_files()]
     client.submit(logs, "before", 0, 3).result()
     mode("away")
     modes = client.submit(logs_much).result()
@@ -208,9 +210,7 @@ AWAY = BEGIN + """
     until(lambda: "refused" in missing(), "the run says what was refused")
     report(refused=missing(), raised=error_of(client.submit(changes).result)["type"])
     client.close()
-    from pathlib import Path
-    files = lambda: [str(path) for path in Path(os.environ["HOME"]).rglob("*") if path.is_file() and "/mlflow/" in str(path)]
-    until(lambda: not files(), "nothing waits, and no file is left")
+    until(lambda: not kept_files(), "nothing waits, and no file is left")
 """
 
 
