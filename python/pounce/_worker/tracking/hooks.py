@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from ..._common import task_end
 from ..._common.after_import import AfterImport
 from ..._common.settings import mlflow_options
 from .attempts import within_limits
@@ -64,8 +65,9 @@ def install(process: WorkerProcess) -> None:
 
 
 def call_ends() -> None:
+    """One that was cancelled does not wait."""
     for link in list(_links.values()):
-        link.flush(_CALL_ENDS_S)
+        link.flush(0.0 if task_end.is_to_end() else _CALL_ENDS_S)
 
 
 def process_ends() -> None:
