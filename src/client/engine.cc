@@ -144,7 +144,7 @@ void Engine::tell(const TaskId& task, const std::vector<Bytes>& message) {
 }
 
 bool Engine::look(const LeaseId& lease, std::uint32_t question, const Bytes& text) {
-  WorkerLink* const link = workers_.link_at({lease, 0});
+  WorkerLink* const link = workers_.link_at({lease, WorkerIndex{0}});
   if (link == nullptr || !link->connection().attached()) return false;
   link->connection().send(protocol::Look{question}, {text});
   return true;

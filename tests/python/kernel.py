@@ -37,8 +37,8 @@ class Shown:
 
     @property
     def stdout(self) -> str:
-        """What the cell printed, without pounce's own lines."""
-        return "".join(line for line in self.stream("stdout").splitlines(True) if not line.startswith("pounce: "))
+        """What the cell printed, without pounce's own lines. One in grey may come a moment later, and still be this cell's."""
+        return "".join(line for line in self.stream("stdout").splitlines(True) if not line.startswith(("pounce: ", "\x1b[90mpounce: ")))
 
     @property
     def said(self) -> str:

@@ -276,8 +276,9 @@ RENEWED = BEGIN + """
         return until(lambda: os.path.exists(name), name)
     def touch(name):
         open(name, "w").close()
-    def trains(second, third):
+    def trains(*backwards):  # so that no record of the call has them
         import mlflow
+        second, third = (word[::-1] for word in backwards)
         mlflow.log_metric("t", 0, 0)
         touch("begun")
         there("first renewed")
@@ -293,7 +294,7 @@ RENEWED = BEGIN + """
             return os.environ["MLFLOW_TRACKING_PASSWORD"] == third
         until(goes_on, "the worker has the third password")
         return now
-    future = client.submit(trains, {second!r}, {third!r})
+    future = client.submit(trains, {second!r}[::-1], {third!r}[::-1])
     until(lambda: os.path.exists("begun") or future.done() and future.result(), "the call has begun")
     changes_password({second!r})
     os.environ["MLFLOW_TRACKING_PASSWORD"] = {second!r}

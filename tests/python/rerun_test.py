@@ -15,7 +15,8 @@ import pytest
 from docs_test import blocks
 from pounce import errors
 from pounce._batch import copies, making, notebook, records
-from pounce._record import software, sources, store
+from pounce._engine.options import Options
+from pounce._record import calls, software, sources, store
 from pounce.reruns.comparison import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,6 +59,13 @@ def test_a_record_is_this_users_alone_and_is_read_only_as_it_was_written(at_home
 @pytest.mark.parametrize("name", ["0" * 64, "../../../../etc/passwd", ""])
 def test_a_tag_that_names_no_record_of_this_users_is_refused(at_home, name):
     assert "record" in refusal(lambda: store.read(name)).text
+
+
+def test_a_call_with_a_secret_of_the_environment_is_not_recorded(monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_0123456789")
+
+    assert calls.recorded(print, ("Bearer hf_0123456789",), {}, Options(), "", "") is None
+    assert calls.recorded(print, ("another",), {}, Options(), "", "") is not None
 
 
 def test_the_calls_of_a_run_are_noted_once_each(at_home):

@@ -125,6 +125,7 @@ def test_an_endpoint_has_a_short_name_of_its_model():
 
 def on_worker(function, body: bytes, monkeypatch) -> tuple[int, dict]:
     monkeypatch.setattr("pounce._worker.interpreter.core", SimpleNamespace(tell_held=lambda: None, tell_state=lambda word: None))
+    monkeypatch.setattr("pounce._worker.cell.held._held", False)  # of this process: it is held from here on, and not behind the test
     id = os.urandom(4).hex()
     assert load(id, Source("f", function=source_of(function).function)).problem == ""
     answer = answered(id, body, "application/json")
