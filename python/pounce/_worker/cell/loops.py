@@ -15,6 +15,7 @@ from .. import interpreter
 from ..steps import Steps
 from .saved_namespace import SavedNamespace
 from .state_notes import tell
+from .time_limit import TimeLimit
 
 _LEAST_LEFT_S = 15.0  # the lease's time that is kept for the save, beside two steps
 _TRANSFORMED = "__import__('sys').modules[{module!r}].bound({statement})"
@@ -25,12 +26,10 @@ _running: Loops | None = None
 
 class Loops:
     """The loops of one cell, which continues in the middle of the one `resumed`. Without `saved` none is left: if one
-    of a cell in the background (`behind`) were, cells that wait behind it would run in the middle of it. `kept_s`: of
-    the worker's time, in which the cell is interrupted."""
+    of a cell in the background (`behind`) were, cells that wait behind it would run in the middle of it."""
 
-    def __init__(self, resumed: LoopState | None, saved: SavedNamespace | None, kept_s: float, behind: bool = False):
-        self._resumed, self._saved, self._untold = resumed, saved, behind
-        self._least_left_s = max(_LEAST_LEFT_S, kept_s)
+    def __init__(self, resumed: LoopState | None, saved: SavedNamespace | None, limit: TimeLimit, behind: bool = False):
+        self._resumed, self._saved, self._limit, self._untold = resumed, saved, limit, behind
         self._statement = 0
         self._longest, self._since = 0.0, 0.0
         self._why = ""
@@ -78,6 +77,7 @@ class Loops:
         self._longest, self._since = 0.0, time.monotonic()
         assert self._saved is not None
         self._saved.tell_loop(True)
+        self._limit.later()
 
     def wants(self) -> bool:
         now = time.monotonic()
@@ -88,7 +88,7 @@ class Loops:
         left = interpreter.time_left()
         if interpreter.core.yield_asked():
             self._why = "demand"
-        elif left is not None and left < self._least_left_s + 2 * self._longest:
+        elif left is not None and left < _LEAST_LEFT_S + 2 * self._longest:
             self._why = "time"
         return bool(self._why)
 

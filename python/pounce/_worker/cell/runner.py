@@ -66,7 +66,7 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     own_last = {name: values.pop(name) for name in LAST if name in values}
     _arrived(names, values)
     limit = TimeLimit(_saved.save_s, request.saves_at_limit)
-    loops = Loops(request.loop, _saved if request.may_leave else None, limit.kept_s, behind=not request.may_ask)
+    loops = Loops(request.loop, _saved if request.may_leave else None, limit, behind=not request.may_ask)
     _saved.before(rest(_python(shell, code.source), loops.first()), request.reads, request.last)
     _last.begin(request.last, own_last, request.inputs)
     if code.source:

@@ -16,6 +16,7 @@ from .state_notes import tell
 _KEPT_S = 30.0  # of the worker's time, for the save; where less than four times that is left, a quarter of it
 _SHARE = 0.25
 _SAVES = 2.0  # as long as so many saves like the last one
+_OF_A_LOOP_S = 10.0  # a loop that leaves its worker by itself does that before, when the next one is requested
 
 
 class TimeLimit:
@@ -33,6 +34,12 @@ class TimeLimit:
         self.kept_s = (kept if left is None else min(kept, _SHARE * left)) if saves else 0.0
         self._in_code = False
         self._error: errors.WalltimeReached | None = None
+
+    def later(self) -> None:
+        """For the rest of the cell, in which a loop leaves its worker by itself."""
+        if self.kept_s:
+            self.kept_s = min(self.kept_s, _OF_A_LOOP_S)
+            interpreter.core.interrupt_before_end(self.kept_s)
 
     @property
     def reached(self) -> bool:
