@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-from kernel import notebook_at_home
+from kernel import SECONDS, notebook_at_home
 
 
 # This machine has no classes, so pounced's answer is given some.
@@ -22,6 +24,9 @@ daemon.ensure = lambda *asked: json.dumps({**json.loads(real(*asked)), "classes"
 @pytest.fixture(scope="module")
 def notebook():
     with notebook_at_home(f"import pounce; of_the_notebook = 1\n{CLASSES}") as made:
+        deadline = time.monotonic() + SECONDS
+        while "long" not in made.completed("%%pounce --class "):  # they are fetched with the first tab, and there with a later one
+            assert time.monotonic() < deadline
         yield made
 
 

@@ -88,7 +88,7 @@ def test_a_new_kernel_that_restores_a_notebook_goes_on_with_its_seeds(notebook):
     notebook.run("%load_ext pounce")
     notebook.run("%pounce restore")
 
-    assert notebook.run(THERE + "kept\n" + draw).stdout.endswith("\n" + expected)
+    assert notebook.run(THERE + "kept\n" + draw).stdout == expected
 
 
 def test_a_generator_that_the_worker_does_not_know_is_named_and_seeded_from_its_state(notebook):

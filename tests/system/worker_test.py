@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import signal
+import stat
 import sys
 import time
 
@@ -60,6 +61,7 @@ def test_user_code_sees_its_job_and_nothing_of_a_launch_or_of_pounce_in_its_envi
         return dict(os.environ)
 
     seen = client.result(client.submit(environment))
+    assert stat.S_ISFIFO(os.stat(seen.pop("POUNCE_REPORT")).st_mode)  # the one of pounce's own that programs read (docs/reports.md)
     assert {name: value for name, value in seen.items() if name.startswith(("SLURM", "POUNCE", "PYTHONSAFEPATH"))} == {
         "SLURM_JOB_ID": "77", "SLURMD_NODENAME": "g9", "POUNCE_WORKER_JOB": "77"}
     assert seen["CUDA_VISIBLE_DEVICES"] == "0,1"

@@ -25,7 +25,7 @@ _ANEW = (  # what differs between two runs of one plain kernel, and the name of 
     (re.compile(r"\b[0-9a-f]{32}\b"), "id"),
 )
 _WHERE = re.compile(r"on \S+( · .*)?")  # the line above a worker's traceback
-_OWN_LINE = re.compile(r"^(\x1b\[90m)?pounce: .*\n?", re.MULTILINE)
+_OWN_LINE = re.compile(r"(^|\x1b\[90m)pounce: .*\n?", re.MULTILINE)  # one in grey may stand behind a text without a line's end
 
 
 class Pair:
