@@ -495,8 +495,7 @@ void bind_worker(py::module_& m) {
            "() -> bool\nAny thread, cheap: a task waits, and the running loop can be left.")
       .def("interrupt_before_end", &PyWorker::interrupt_before_end,
            "(seconds: float, /) -> None\nAny thread: the running task gets SIGINT so long before the job's end, and "
-           "once more at half "
-           "of that.")
+           "once more at half of that.")
       .def("limit_reached", &PyWorker::limit_reached, "() -> int\nAny thread, cheap: how often it was sent.")
       .def_property_readonly("end_time", &PyWorker::end_time,
                              "int\nAny thread, never blocks: of the job, unix; 0: not known.")

@@ -1,7 +1,8 @@
-"""What the commands of ``pouncectl`` that are Python share: exit codes, ``--help``, an error as one sentence."""
+"""What the commands of ``pouncectl`` that are Python share: exit codes, ``--help``, errors in words or as JSON."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 
@@ -18,5 +19,9 @@ def answered(name: str, page: str, run: Callable[[list[str]], int], words: list[
     try:
         return run(words)
     except PounceError as error:
-        print(f"pouncectl {name}: {error}", file=sys.stderr)
+        if "--json" in words:
+            print(json.dumps({"error": {"code": error.code, "text": error.text, "remedy": error.remedy,
+                                        "context": error.context}}))
+        else:
+            print(f"pouncectl {name}: {error}", file=sys.stderr)
         return EXIT_USAGE if isinstance(error, BadRequest) else EXIT_FAILED

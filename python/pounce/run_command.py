@@ -76,14 +76,7 @@ def parsed(words: list[str]) -> tuple[dict[str, Any], list[str]]:
         if word not in OPTIONS:
             raise BadRequest(f"there is no option {word}",
                              f"The options are {', '.join(OPTIONS)}; the command stands behind --.")
-        option = OPTIONS[word]
-        if not option.value:
-            said[word] = True
-            continue
-        if not equals and not rest:
-            raise BadRequest(f"{word} needs a value, for example {word} {option.example}")
-        value = value if equals else rest.pop(0)
-        said[word] = [*said.get(word, []), value] if option.repeats else value
+        resource_words.note(said, OPTIONS[word], value if equals else None, rest)
     if not rest:
         raise BadRequest("no command is given", "For example: pouncectl run --gpu 1 -- nvidia-smi")
     return said, rest

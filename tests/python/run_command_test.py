@@ -13,6 +13,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from pounce import command_line, errors
 from pounce._worker import command, interpreter
 from pounce.errors import BadRequest
 from pounce.run_command import OPTIONS, page, parsed
@@ -161,3 +162,15 @@ def test_what_follows_the_options_is_the_command():
     assert parsed(["--slurm", "a=1", "--slurm=b", "--spread", "--", "--x"]) == ({"--slurm": ["a=1", "b"], "--spread": True}, ["--x"])
     with pytest.raises(BadRequest):
         parsed(["--"])
+
+
+@pytest.mark.parametrize(("error", "code"), [(errors.BadRequest("no run is named", "Name one."), 2), (errors.LeaseEnded("it went"), 1)])
+def test_a_command_says_an_error_in_words_or_as_the_document_that_was_requested(capsys, error, code):
+    def fails(words):
+        raise error
+
+    assert [command_line.answered("job", "", fails, words) for words in ([], ["x", "--json"])] == [code, code]
+
+    said = capsys.readouterr()
+    assert said.err == f"pouncectl job: {error}\n"
+    assert json.loads(said.out)["error"] == {"code": error.code, "text": error.text, "remedy": error.remedy, "context": error.context}

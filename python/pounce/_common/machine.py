@@ -1,8 +1,9 @@
-"""This machine: the id of its boot, and the file systems that it has mounted."""
+"""This machine: the id of its boot, the file systems that it has mounted, and whose a folder is."""
 
 from __future__ import annotations
 
 import os
+import stat
 from functools import cache
 from typing import NamedTuple
 
@@ -36,3 +37,12 @@ def mount_of(device: int) -> Mount:
     except OSError:
         pass
     return Mount("", frozenset())
+
+
+def is_private_folder(path: str) -> bool:
+    """Whether it is a folder of this user's that no other one may enter."""
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid() and not facts.st_mode & 0o077

@@ -12,11 +12,11 @@ import json
 import os
 import re
 import shutil
-import stat
 from typing import Any, NamedTuple
 
 from .. import errors
 from . import result_store, serialize
+from .machine import is_private_folder
 
 _CHUNK = re.compile(r"(\d{9,})\.chunk")
 
@@ -37,7 +37,7 @@ class Kept(NamedTuple):
         if owner != self.owner:
             raise errors.NameTaken(f"another kernel goes on with the map {os.path.basename(self.folder)}",
                                    "Its results are there.")
-        return _is_own(self.folder)
+        return is_private_folder(self.folder)
 
     def write(self, number: int, digest: str, values: list[Any]) -> None:
         """Blocks until it is on the disk. `digest`: of the items that gave these values."""
@@ -68,7 +68,7 @@ class MapStore:
         for each in (home, folder):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(each, 0o700)
-            if not _is_own(each):
+            if not is_private_folder(each):
                 raise errors.ResultGone(f"{each} is not this user's alone",
                                         "Nothing was read or written; look who else can write there.")
         self._lock = _locked(folder)
@@ -137,7 +137,7 @@ def forget(home: str, name: str) -> bool:
     folder = os.path.join(home, name)
     if not os.path.lexists(os.path.join(folder, "map")):
         return False
-    if not _is_own(folder):
+    if not is_private_folder(folder):
         raise errors.ResultGone(f"{folder} is not this user's alone",
                                 "Nothing was removed; look who else can write there.")
     lock = _locked(folder)
@@ -146,11 +146,3 @@ def forget(home: str, name: str) -> bool:
     finally:
         os.close(lock)
     return True
-
-
-def _is_own(folder: str) -> bool:
-    try:
-        facts = os.lstat(folder)
-    except OSError:
-        return False
-    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid() and not facts.st_mode & 0o077

@@ -51,6 +51,24 @@ def checked(resources: Mapping[str, Any]) -> Options:
         raise BadRequest(text, remedy) from None
 
 
+def note(said: dict[str, Any], option: CellOption, value: str | None, rest: list[str]) -> None:
+    """Notes an option of a command line in `said`. Its value: None, and it is the next word of the `rest`, which is
+    taken out.
+
+    Raises
+    ------
+    BadRequest
+        There is no value.
+    """
+    if not option.value:
+        said[option.word] = True
+        return
+    if value is None and not rest:
+        raise BadRequest(f"{option.word} needs a value, for example {option.word} {option.example}")
+    value = rest.pop(0) if value is None else value
+    said[option.word] = [*said.get(option.word, []), value] if option.repeats else value
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """What a refusal of an unknown word adds: the nearest known one. Empty: none is near."""
     near = difflib.get_close_matches(word, list(known), 1, 0.5)

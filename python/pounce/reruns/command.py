@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from ..command_line import EXIT_FAILED, EXIT_OK, answered
-from ..errors import BadRequest, PounceError
+from ..errors import BadRequest
 from . import Rerun, begin
 
 _PAGE = """\
@@ -27,14 +27,7 @@ Examples:
 
 
 def main(words: list[str]) -> int:
-    if "--json" not in words or words[:1] in (["--help"], ["-h"]):
-        return answered("rerun", _PAGE, _run, words)
-    try:
-        return _run(words)
-    except PounceError as error:
-        print(json.dumps({"error": {"code": error.code, "text": error.text, "remedy": error.remedy,
-                                    "context": error.context}}))
-        return 2 if isinstance(error, BadRequest) else EXIT_FAILED
+    return answered("rerun", _PAGE, _run, words)
 
 
 def _run(words: list[str]) -> int:

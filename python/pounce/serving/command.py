@@ -133,14 +133,7 @@ def parsed(words: list[str]) -> tuple[str, dict[str, Any]]:
         if word not in OPTIONS:
             raise BadRequest(f"there is no option {word}{did_you_mean(word, OPTIONS)}",
                              f"The options are {', '.join(OPTIONS)}.")
-        option = OPTIONS[word]
-        if not option.value:
-            said[word] = True
-            continue
-        if not equals and not rest:
-            raise BadRequest(f"{word} needs a value, for example {word} {option.example}")
-        value = value if equals else rest.pop(0)
-        said[word] = [*said.get(word, []), value] if option.repeats else value
+        resource_words.note(said, OPTIONS[word], value if equals else None, rest)
     if len(models) != 1:
         raise BadRequest(f"serve takes one model, not {', '.join(models) or 'none'}",
                          "For example: pouncectl serve models:/digits/3 --gpu 1")

@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
 from typing import NamedTuple
 
 from .. import errors
-from .._common.machine import boot_id
+from .._common.machine import boot_id, is_private_folder
 
 _FOLDER = "endpoints"
 _MOST_BYTES = 16_384
@@ -103,20 +102,12 @@ def _read(path: str) -> Entry | None:
 def _folder() -> str:
     """Makes it where it is not there."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    base = os.path.join(runtime, "pounce") if runtime and _is_own(runtime) else f"/tmp/pounce-{os.geteuid()}"
+    base = os.path.join(runtime, "pounce") if runtime and is_private_folder(runtime) else f"/tmp/pounce-{os.geteuid()}"
     folder = os.path.join(base, _FOLDER)
     for each in (base, folder):
         with contextlib.suppress(FileExistsError):
             os.mkdir(each, 0o700)
-        if not _is_own(each):
+        if not is_private_folder(each):
             raise errors.BadRequest(f"{each} is not this user's alone, and the token of an endpoint would be there",
                                     "Set XDG_RUNTIME_DIR to a folder of your own with mode 700.")
     return folder
-
-
-def _is_own(folder: str) -> bool:
-    try:
-        facts = os.lstat(folder)
-    except OSError:
-        return False
-    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid() and not facts.st_mode & 0o077

@@ -51,7 +51,10 @@ _present = threading.local()
 def attempt(send: Callable[[], Any], answers_s: float) -> tuple[Outcome, Any, int]:
     """What became of it, what it returned or raised, and the server's status."""
     outcome, value, status = _once(send, answers_s)
-    return (outcome, value, status) if outcome is not None else _once(send, answers_s, again=True)  # type: ignore[return-value]
+    if outcome is None:
+        outcome, value, status = _once(send, answers_s, again=True)
+    assert outcome is not None
+    return outcome, value, status
 
 
 def _once(send: Callable[[], Any], answers_s: float, again: bool = False) -> tuple[Outcome | None, Any, int]:

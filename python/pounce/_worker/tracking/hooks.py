@@ -20,13 +20,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ..._common import task_end
 from ..._common.after_import import AfterImport
+from ..._common.machine import is_private_folder
 from ..._common.settings import mlflow_options
 from .attempts import within_limits
 from .link import Link
 from .process import WorkerProcess
 from .records import KEPT, Record
 from .renewal import Renewal
-from .spool import is_private
 
 _REST, _STORE, _HTTP = "mlflow.utils.rest_utils", "mlflow.store.tracking.rest_store", "http_request"
 _ARTIFACTS = "mlflow.store.artifact.http_artifact_repo"
@@ -221,7 +221,7 @@ def _folder(server: str) -> str:
         root = os.path.join(os.path.dirname(state), "mlflow")
     else:
         root = os.path.join(tempfile.gettempdir(), f"pounce-mlflow-{os.geteuid()}")
-        if os.path.lexists(root) and not is_private(root):
+        if os.path.lexists(root) and not is_private_folder(root):
             root = tempfile.mkdtemp(prefix="pounce-mlflow-")
     return os.path.join(root, re.sub(r"[^A-Za-z0-9.]+", "-", server.partition("://")[2])[:80])
 

@@ -13,7 +13,6 @@ import fcntl
 import json
 import os
 import shutil
-import stat
 import uuid
 from collections.abc import Iterator
 
@@ -201,12 +200,6 @@ def is_left(name: str, mount: Mount) -> bool:
     """Whether a file whose lock is free here has no process any more, also on another node."""
     boot = name.partition(".")[0]
     return is_left_behind(boot, mount) or (mount.filesystem in _OF_ONE_MACHINE and boot != boot_id())
-
-
-def is_private(folder: str) -> bool:
-    """Whether it is this user's, and no other one may enter it."""
-    facts = os.lstat(folder)
-    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid() and not facts.st_mode & 0o077
 
 
 def _private(path: str, flags: int) -> int:
