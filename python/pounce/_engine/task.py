@@ -8,15 +8,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core, errors
 from .._common import report, serialize
-from .._record.store import Record
 from .dependencies import Dependencies
 from .mutations import Watched
 from .options import Options
 from .passed_on import PassedOn
+
+if TYPE_CHECKING:
+    from .._record.store import Record
 
 _LATEST = 32  # names whose last values are kept
 
