@@ -159,7 +159,7 @@ notebook_launcher(rank, num_processes=2, use_port=str(port))
 sorted(os.listdir(told))
 """, """
 from mpi4py import MPI
-program = "from mpi4py import MPI; print(MPI.COMM_WORLD.allgather(MPI.COMM_WORLD.Get_rank()), flush=True)"
+program = "from mpi4py import MPI; print(str(MPI.COMM_WORLD.allgather(MPI.COMM_WORLD.Get_rank())) + chr(10), end='')"  # one write each
 mpiexec = os.path.join(os.path.dirname(sys.executable), "mpiexec")
 done = subprocess.run([mpiexec, "-n", "2", sys.executable, "-c", program], capture_output=True, text=True)
 MPI.COMM_WORLD.Get_size(), done.stdout.splitlines(), done.stderr

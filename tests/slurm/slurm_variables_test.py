@@ -150,7 +150,7 @@ def test_mpi4py_in_a_task_is_one_process_and_mpiexec_starts_more_beside_it(make_
         import os, subprocess, sys
         from mpi4py import MPI
         mpiexec = os.path.join(os.path.dirname(sys.executable), "mpiexec")
-        program = "from mpi4py import MPI; print(MPI.COMM_WORLD.allgather(MPI.COMM_WORLD.Get_rank()), flush=True)"
+        program = "from mpi4py import MPI; print(str(MPI.COMM_WORLD.allgather(MPI.COMM_WORLD.Get_rank())) + chr(10), end='')"  # one write each
         done = subprocess.run([mpiexec, "-n", "2", sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
         return MPI.COMM_WORLD.Get_size(), done.stdout.splitlines(), done.stderr
     with pounce.Client(cpus=2, class_="cheetah", time="10min") as client:
