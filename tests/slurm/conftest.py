@@ -22,17 +22,6 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: of_file.get(item.path.stem, len(LONG)))
 
 
-@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
-def pytest_name_groups(config, items):
-    """pytest-xdist 3.8 writes a test's group where pytest 9.2 no longer looks: without this, groups would be no groups."""
-    if not getattr(config.option, "loadgroup", False):
-        return
-    for item in items:
-        group = item.get_closest_marker("xdist_group")
-        if group is not None and "@" not in item.nodeid:
-            item._id = f"{item.nodeid}@{group.args[0]}"
-
-
 @pytest.fixture(scope="session")
 def cluster():
     if os.geteuid() != 0:

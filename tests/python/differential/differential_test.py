@@ -24,7 +24,7 @@ def seen(subject: str, mode: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("subject", "mode", "journey"), [
-    pytest.param(subject, mode, journey, id=f"{subject}: {journey.name} ({mode})", marks=pytest.mark.xdist_group(f"{subject} {mode}"))
+    pytest.param(subject, mode, journey, id=f"{subject}: {journey.name} ({mode})", marks=pytest.mark.xdist_group(f"{subject}_{mode}"))
     for mode in ("warm", "released") for subject in subjects() for journey in read(subject)])
 def test_a_worker_shows_what_a_plain_kernel_shows(subject, mode, journey):
     cells = seen(subject, mode)[journey.name]
