@@ -81,6 +81,7 @@ const std::vector<PythonCommand>& python_commands() {
       {"serve", "serving.command",
        "models and functions at addresses of this machine: list, stop, or serve one until Ctrl-C"},
       {"rerun", "reruns.command", "a run of MLflow once more: the same code, with the parameters that you change"},
+      {"panel", "panels.command", "your leases of this machine on a live page, with buttons"},
       {"job", "mlflow_projects.job_command", "an MLproject as a job script, and a job script as an MLproject"},
   };
   return commands;

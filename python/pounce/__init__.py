@@ -56,6 +56,7 @@ _HOMES = {
     "Endpoint": "serving.endpoint",
     "Rerun": "reruns",
     "rerun": "reruns",
+    "panel": "panels.notebook",
 }
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from .gangs import Broadcast, Gang, Sharded
     from .lease import Lease
     from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
+    from .panels.notebook import panel
     from .reruns import Rerun, rerun
     from .serving import Endpoint, serve
     from .sweeps import Sweep
@@ -149,6 +151,7 @@ __all__ = [
     "export_sbatch",
     "gang",
     "listener",
+    "panel",
     "rank",
     "report",
     "rerun",

@@ -59,7 +59,7 @@ struct GpuMeter::Shared {
   std::mutex lock;
   std::condition_variable changed;
   bool busy = false, over = false, ended = false, wants_look = false;
-  Sums all;
+  Sums all, last;
   Task task;
   std::deque<TaskUse> tasks;
   std::optional<std::vector<DeviceFacts>> facts;
@@ -141,7 +141,8 @@ struct GpuMeter::Shared {
       if (pending)
         uuids = Uuids{nvml.uuids(devices), nvml.uuids(pending->visible ? nvml.devices(*pending->visible) : nvml.all())};
       held.lock();
-      for (const Nvml::Look& look : looks) add(look);
+      last = {};
+      for (const Nvml::Look& look : looks) add(look), last.add(look, true);
       for (std::size_t i = 0; i < health.size(); ++i) note(facts->at(i).uuid, names[i], health[i]);
       if (pending) say(std::move(uuids));
       changed.wait_for(held, std::min(between, kAfterChange), [this] { return over || question; });
@@ -181,6 +182,11 @@ void GpuMeter::set_busy(bool busy) {
 GpuUse GpuMeter::used() const {
   const std::lock_guard held(shared_->lock);
   return shared_->all.use;
+}
+
+GpuUse GpuMeter::now() const {
+  const std::lock_guard held(shared_->lock);
+  return shared_->last.use;
 }
 
 void GpuMeter::set_task(const std::string& task) {

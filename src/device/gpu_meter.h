@@ -57,6 +57,7 @@ class GpuMeter {
 
   void set_busy(bool busy);  // a look at their health follows soon, since a GPU fails with a task rather than without
   GpuUse used() const;
+  GpuUse now() const;  // at the last look
 
   // Counts use from now on for this task; empty: for no task.
   void set_task(const std::string& task);

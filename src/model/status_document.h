@@ -67,6 +67,7 @@ struct LeaseRow {
   std::vector<std::string> loading{};
   Given given;
   Reported reported{};
+  UseNow now{};
 
   static constexpr auto fields() {
     return table(field("lease", &LeaseRow::lease), field("state", &LeaseRow::state, "a word of `states.md`"),
@@ -87,6 +88,7 @@ struct LeaseRow {
                  field("reported", &LeaseRow::reported,
                        "what its programs reported last, of the first worker that tells something: those of *reported*")
                      .only_if_set(),
+                 field("now", &LeaseRow::now, "what it uses at the moment: those of *use now*").only_if_set(),
                  field("used", &LeaseRow::used, "since a worker has told"),
                  field("history", &LeaseRow::history, "what happened when"));
   }

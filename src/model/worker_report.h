@@ -77,6 +77,22 @@ struct JobFigures {
   }
 };
 
+// What a job uses at the moment: its worker's last look, at most a heartbeat ago.
+struct UseNow {
+  std::uint32_t cpu_percent = 0;
+  std::uint64_t memory_mib = 0;
+  std::int32_t gpu_percent = -1;
+  std::uint64_t gpu_memory_mib = 0;
+  bool operator==(const UseNow&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("cpu_percent", &UseNow::cpu_percent, "100: one CPU of all that its processes have"),
+                 field("memory_mib", &UseNow::memory_mib, "of all its processes"),
+                 field("gpu_percent", &UseNow::gpu_percent, "of all its GPUs, by their driver; -1: not known"),
+                 field("gpu_memory_mib", &UseNow::gpu_memory_mib, "of the GPU that has the most; 0: not known"));
+  }
+};
+
 // What programs on a worker reported last (docs/reports.md), and where they log to.
 struct Reported {
   static constexpr std::size_t kMostBytes = 2048;

@@ -91,6 +91,7 @@ struct WorkerBeat {
   NamespaceState state = NamespaceState::kSaved;
   std::string loading{};
   model::Reported reported{};
+  model::UseNow now{};
 
   static constexpr auto fields() {
     return table(
@@ -106,7 +107,8 @@ struct WorkerBeat {
               "be saved), `stepping` (the loop that runs can be left between two steps)"),
         field("loading", &WorkerBeat::loading, "the module that is loaded before a task needs it").only_if_set(),
         field("reported", &WorkerBeat::reported, "what programs of this worker reported last: those of *reported*")
-            .only_if_set());
+            .only_if_set(),
+        field("now", &WorkerBeat::now, "what this worker uses at the moment: those of *use now*").only_if_set());
   }
 };
 struct WorkerGpus {

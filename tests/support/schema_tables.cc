@@ -114,7 +114,8 @@ std::string values() {
          value<model::GpuRow>("device", "a GPU of a worker: in `worker_gpus` and the status document") +
          value<model::TaskGpuUse>("device use", "of one task: in `worker_gpus` and the status document") +
          value<model::Reported>("reported",
-                                "by programs of a worker: in `activity`, `worker_beat` and the status document");
+                                "by programs of a worker: in `activity`, `worker_beat` and the status document") +
+         value<model::UseNow>("use now", "of a worker in `worker_beat`, of a lease in the status document");
 }
 
 std::string status() {

@@ -17,7 +17,8 @@ constexpr std::size_t kRecent = 32;  // ended leases in the status document
 constexpr std::size_t kMostGpus = 64, kMostTasks = 16, kMostBytesOfAWord = 256;
 
 using model::JobFigures;
-using Beats = std::map<WorkerIndex, protocol::WorkerBeat>;
+using protocol::WorkerBeat;
+using Beats = std::map<WorkerIndex, WorkerBeat>;
 
 model::EndedLease ended_lease(const LeaseId& lease, const LeaseUtilisation& use, ErrorCode code, const Cause& why,
                               std::int64_t now_s) {
@@ -39,16 +40,18 @@ Number mean(const Beats& beats, Number JobFigures::* figure) {
   return beats.empty() ? 0 : sum / static_cast<Number>(beats.size());
 }
 
-std::uint64_t largest(const Beats& beats, std::uint64_t JobFigures::* figure) {
+template <class Part>
+std::uint64_t largest(const Beats& beats, Part WorkerBeat::* part, std::uint64_t Part::* figure) {
   std::uint64_t most = 0;
-  for (const auto& [index, beat] : beats) most = std::max(most, beat.job.*figure);
+  for (const auto& [index, beat] : beats) most = std::max(most, beat.*part.*figure);
   return most;
 }
 
-std::int32_t mean_gpu_percent(const Beats& beats) {
+template <class Part>
+std::int32_t mean_gpu_percent(const Beats& beats, Part WorkerBeat::* part) {
   std::int32_t sum = 0, known = 0;
   for (const auto& [index, beat] : beats)
-    if (beat.job.gpu_percent >= 0) sum += beat.job.gpu_percent, ++known;
+    if (const std::int32_t percent = (beat.*part).gpu_percent; percent >= 0) sum += percent, ++known;
   return known == 0 ? -1 : sum / known;
 }
 
@@ -88,11 +91,20 @@ JobFigures LeaseUtilisation::figures() const {
   all.busy_ms = mean(workers, &JobFigures::busy_ms);
   all.idle_ms = mean(workers, &JobFigures::idle_ms);
   for (const auto& [index, beat] : workers) all.cpu_ms += beat.job.cpu_ms;
-  all.memory_peak_mib = largest(workers, &JobFigures::memory_peak_mib);
-  all.gpu_percent = mean_gpu_percent(workers);
-  all.gpu_memory_peak_mib = largest(workers, &JobFigures::gpu_memory_peak_mib);
-  all.gpu_memory_total_mib = largest(workers, &JobFigures::gpu_memory_total_mib);
+  all.memory_peak_mib = largest(workers, &WorkerBeat::job, &JobFigures::memory_peak_mib);
+  all.gpu_percent = mean_gpu_percent(workers, &WorkerBeat::job);
+  all.gpu_memory_peak_mib = largest(workers, &WorkerBeat::job, &JobFigures::gpu_memory_peak_mib);
+  all.gpu_memory_total_mib = largest(workers, &WorkerBeat::job, &JobFigures::gpu_memory_total_mib);
   all.held = held();
+  return all;
+}
+
+model::UseNow LeaseUtilisation::now() const {
+  model::UseNow all;
+  for (const auto& [index, beat] : workers) all.cpu_percent += beat.now.cpu_percent;
+  all.memory_mib = largest(workers, &WorkerBeat::now, &model::UseNow::memory_mib);
+  all.gpu_percent = mean_gpu_percent(workers, &WorkerBeat::now);
+  all.gpu_memory_mib = largest(workers, &WorkerBeat::now, &model::UseNow::gpu_memory_mib);
   return all;
 }
 

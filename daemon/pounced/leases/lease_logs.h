@@ -35,6 +35,7 @@ struct LeaseUtilisation {
   bool held() const;                 // a notebook holds at least one worker
   model::Used used() const;          // the figures and the GPU reports
   model::Reported reported() const;  // of the first worker that tells something
+  model::UseNow now() const;         // put together as the figures are
 };
 
 class UtilisationLog {

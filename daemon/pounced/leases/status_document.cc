@@ -200,6 +200,7 @@ std::string status_document(const StatusSources& sources, const lease::LeaseCore
     if (const LeaseUtilisation* use = state.uses.of(view.lease)) {
       row.used = use->used();
       row.reported = use->reported();
+      row.now = use->now();
       for (const auto& [worker, beat] : use->workers)
         if (!beat.loading.empty()) row.loading.push_back(beat.loading);
     }

@@ -140,6 +140,12 @@ class CellJob:
     def choices(self) -> list[Choice]:
         return self._future.choices()
 
+    def take(self, option: str) -> bool:
+        """One of ``choices()`` instead of what it waits for: as ``--or`` takes it. False: it does not wait any more."""
+        if option.startswith("class="):
+            return bool(self._future.move(class_=option.removeprefix("class=")))
+        return bool(self._future.move(gpus=0 if option == "cpu" else option))
+
     def _watch(self) -> None:
         """No thread waits for this cell, so its own thread watches for the end of its lease."""
         time_left = TimeLeft()

@@ -46,7 +46,7 @@ class PounceMagics(Magics):
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
         See also %pounce vars | pull x,y | push a,b | parked | settings | restore | status | explain | restart | hold |
-        release | batch | serve (followed by the cell's options)""")
+        release | batch | serve | panel (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
         """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is
@@ -115,6 +115,7 @@ class PounceMagics(Magics):
         %pounce batch train.ipynb -p lr=1e-3 --class lion --submit
                                  as a batch job, which needs no kernel: a job script with these resources; see
                                  %pounce batch --help
+        %pounce panel            your leases and background cells as a picture, live, with buttons
         %pounce serve            the models and functions that this notebook serves
         %pounce serve stop digits
                                  ends one

@@ -54,7 +54,7 @@ FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value
 _SAVE, _KILL = "save", "kill"
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
 VERBS = ("status", "explain", "vars", "pull", "push", "parked", "settings", "restore", "restart", "hold", "release",
-         "batch", "serve")
+         "batch", "serve", "panel")
 _OTHER_WORDS = {
     "--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
     "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",

@@ -13,6 +13,7 @@ from .._engine.status_line import words_of
 from .._tables.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
+from ..panels.notebook import panel_of
 from . import batch, explanation, holding, saved_states, served
 from .notebook_state import NotebookState
 from .options_line import CellLine, checked_hold
@@ -148,6 +149,10 @@ def _batch(remote: Remote, line: CellLine, names: tuple[str, ...]) -> Any:
     return batch.run(remote, line.words)
 
 
+def _panel(remote: Remote, line: CellLine, names: tuple[str, ...]) -> Any:
+    return panel_of(remote)
+
+
 def _serve(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
     try:
         print(served.line(line.words))
@@ -158,4 +163,4 @@ def _serve(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
 VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], Any]] = {
     "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked,
     "restore": _restore, "restart": _restart, "hold": _hold, "release": _release, "batch": _batch,
-    "settings": _settings, "serve": _serve}
+    "settings": _settings, "serve": _serve, "panel": _panel}

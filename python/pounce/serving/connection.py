@@ -1,9 +1,9 @@
-"""One HTTP/1.1 connection of an endpoint: the token is compared before a body is read, and everything has its time."""
+"""One HTTP/1.1 connection on the loopback interface: the token is compared before a body is read, and everything has
+its time."""
 
 from __future__ import annotations
 
 import contextlib
-import hmac
 import io
 import select
 import socket
@@ -21,6 +21,8 @@ KEPT_S = 75.0  # between two requests of a connection that has shown the token
 _DISCARD_S = 2.0  # for the rest of a request that is refused, so that its sender sees the answer
 _BY_ERROR = {413: "REQUEST_TOO_LARGE", 411: "LENGTH_REQUIRED", 401: "UNAUTHENTICATED"}
 
+# Whether the path may be requested with this token.
+Admits = Callable[[str, str], bool]
 # The method, the path, the body, its type, and whether the caller is gone.
 Route = Callable[[str, str, bytes, str, Callable[[], bool]], Answer]
 
@@ -53,8 +55,8 @@ class Connection(BaseHTTPRequestHandler):
     server_version, sys_version = "pounce", ""
     wbufsize = -1  # head and body leave together
 
-    def __init__(self, connection: socket.socket, token: str, routes: Route, knows: Callable[[], None]):
-        self._token, self._routes, self._knows = token.encode(), routes, knows
+    def __init__(self, connection: socket.socket, admits: Admits, routes: Route, knows: Callable[[], None]):
+        self._admits, self._routes, self._knows = admits, routes, knows
         self._is_known = False
         self._body = b""
         super().__init__(connection, ("127.0.0.1", 0), None)  # type: ignore[arg-type]
@@ -85,16 +87,16 @@ class Connection(BaseHTTPRequestHandler):
         if len(body) < length:
             self.close_connection = True
             return
-        path, kind = self.path.partition("?")[0], self.headers.get("Content-Type") or "application/json"
-        self._send(self._routes(self.command, path, body, kind, self._is_gone))
+        kind = self.headers.get("Content-Type") or "application/json"
+        self._send(self._routes(self.command, self._bare_path(), body, kind, self._is_gone))
 
     # The base class calls the method of this name; each path says itself which it takes.
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = _answer
 
     def _may_send(self) -> bool:
         """Refuses a request before its body is read, where it has to be."""
-        given = self.headers.get("Authorization", "").partition(" ")
-        if given[0].lower() != "bearer" or not hmac.compare_digest(given[2].strip().encode(), self._token):
+        scheme, _, given = self.headers.get("Authorization", "").partition(" ")
+        if not self._admits(self._bare_path(), given.strip() if scheme.lower() == "bearer" else ""):
             self.send_error(401, "the token is missing or wrong: send it as Authorization: Bearer TOKEN")
             return False
         if not self._is_known:
@@ -108,6 +110,9 @@ class Connection(BaseHTTPRequestHandler):
         else:
             return True
         return False
+
+    def _bare_path(self) -> str:
+        return self.path.partition("?")[0]
 
     def _send(self, answer: Answer) -> None:
         self.request_version = self.protocol_version  # also where the request names none: the answer has a head

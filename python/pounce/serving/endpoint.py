@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import base64
 import contextlib
+import hmac
 import os
 import socket
 import threading
@@ -174,7 +175,10 @@ class Endpoint:
         raise NameTaken(f"a thousand endpoints have the name {self._source.name}", "Give another name=.")
 
     def _serve(self, connection: socket.socket, knows: Callable[[], None]) -> None:
-        Connection(connection, self._token, self._routes.answer, knows)
+        Connection(connection, self._admits, self._routes.answer, knows)
+
+    def _admits(self, path: str, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self._token.encode())
 
     def _facts(self) -> dict[str, Any]:
         return {"name": self._name, "serves": str(self._source), "url": self.url, "pid": self._pid,

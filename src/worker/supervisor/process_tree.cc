@@ -110,8 +110,7 @@ void Meter::set_busy(bool busy, TimePoint now) {
 }
 
 void Meter::look(pid_t root, TimePoint now) {
-  if (now < next_look_) return;
-  next_look_ = now + kBetweenSnapshots;
+  if (last_look_ && now - *last_look_ < kBetweenSnapshots) return;
   rusage ended{};
   ::getrusage(RUSAGE_CHILDREN, &ended);
   milliseconds cpu = of(ended.ru_utime) + of(ended.ru_stime);
@@ -123,7 +122,12 @@ void Meter::look(pid_t root, TimePoint now) {
     together += one.now_kib;
     largest = std::max(largest, one.peak_kib);
   }
+  if (last_look_)
+    used_.cpu_percent =
+        static_cast<std::uint32_t>(std::max(cpu - used_.cpu, milliseconds(0)) * 100 / (now - *last_look_));
+  last_look_ = now;
   used_.cpu = std::max(used_.cpu, cpu);
+  used_.memory_now_mib = together / 1024;
   used_.memory_mib = std::max(used_.memory_mib, std::max(together, largest) / 1024);
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,6 +24,8 @@ std::size_t signal_descendants(pid_t root, int signal);
 struct Used {
   std::chrono::milliseconds busy{0}, idle{0}, cpu{0};
   std::uint64_t memory_mib = 0;  // the largest sample
+  std::uint64_t memory_now_mib = 0;
+  std::uint32_t cpu_percent = 0;  // between the last two looks; 100: one CPU
 };
 
 class Meter {
@@ -34,7 +37,8 @@ class Meter {
   Used used(TimePoint now) const;
 
  private:
-  TimePoint since_, next_look_{};
+  TimePoint since_;
+  std::optional<TimePoint> last_look_;
   bool busy_ = false;
   Used used_;
 };

@@ -192,9 +192,11 @@ void Supervisor::tell_running() {
   const device::GpuUse gpu = gpu_meter_.used();
   const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),     used.memory_mib,
                               gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib, held_};
+  const device::GpuUse gpu_now = gpu_meter_.now();
+  const model::UseNow now{used.cpu_percent, used.memory_now_mib, gpu_now.percent, gpu_now.memory_mib};
   const std::uint32_t running = leaving_ ? 0 : running_;  // the count may be from before its answer
   daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_,
-                                     loading_, reported_});
+                                     loading_, reported_, now});
 }
 
 void Supervisor::check_watchdog() {

@@ -63,6 +63,13 @@ TEST_F(UsageLogTest, HasWhatTheFirstWorkerThatTellsSomethingReported) {
   EXPECT_EQ(log_.of(kLease)->reported().status, "epoch 4");
 }
 
+TEST_F(UsageLogTest, PutsTogetherWhatTheWorkersUseAtTheMoment) {
+  protocol::WorkerBeat first = beat(0, 1, 10, 10), second = beat(1, 1, 10, 10), without_driver = beat(2, 1, 10, 10);
+  first.now = {250, 100, 90, 4000}, second.now = {50, 300, 70, 3000}, without_driver.now = {100, 200, -1, 0};
+  for (const protocol::WorkerBeat& one : {first, second, without_driver}) log_.beat(one, kNow);
+  EXPECT_EQ(log_.of(kLease)->now(), (model::UseNow{400, 300, 80, 4000}));
+}
+
 TEST_F(UsageLogTest, TakesOfGpusWhatThoseWorkersTellWhoseDriverDoes) {
   log_.beat(beat(0, 0, 8000, 2000), kNow);
   EXPECT_EQ(log_.of(kLease)->figures().gpu_percent, -1);

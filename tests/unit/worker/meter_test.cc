@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <vector>
 
 #include "worker/supervisor/process_tree.h"
@@ -69,6 +70,27 @@ TEST(MeterTest, LooksAtAllProcessesBelowButNotTwiceInASecond) {
   EXPECT_EQ(meter.used(start).memory_mib, 0u);
   meter.look(::getpid(), start + 6s);
   EXPECT_GE(meter.used(start).memory_mib, 64u);
+}
+
+TEST(MeterTest, HasWhatIsUsedAtTheMoment) {
+  const TimePoint start{};
+  Meter meter(start);
+  {
+    const Child child;
+    meter.look(::getpid(), start);
+    EXPECT_EQ(meter.used(start).cpu_percent, 0u) << "there was no look before it";
+    EXPECT_GE(meter.used(start).memory_now_mib, 64u);
+  }
+  const pid_t computes = ::fork();
+  if (computes == 0) {
+    while (std::clock() < CLOCKS_PER_SEC / 5) continue;
+    ::_exit(0);
+  }
+  ::waitpid(computes, nullptr, 0);
+  meter.look(::getpid(), start + 2s);
+  EXPECT_GE(meter.used(start).cpu_percent, 9u) << "a fifth of a second in two";
+  EXPECT_LT(meter.used(start).memory_now_mib, 64u);
+  EXPECT_GE(meter.used(start).memory_mib, 64u) << "the most that it had";
 }
 
 }  // namespace

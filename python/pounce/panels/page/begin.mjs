@@ -1,0 +1,3 @@
+import { begin } from "/panel.mjs";
+
+begin(document.getElementById("panel"));
