@@ -57,6 +57,7 @@ _HOMES = {
     "Rerun": "reruns",
     "rerun": "reruns",
     "panel": "panels.notebook",
+    "timings": "cell.timings.records",
 }
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from ._tables.classes import Class, Classes
     from ._tables.queue import Queue
     from .batch_runs import BatchRun, batch, export_sbatch
+    from .cell.timings.records import timings
     from .client import Client, classes, gang
     from .errors import *  # noqa: F403
     from .executor import Executor
@@ -159,4 +161,5 @@ __all__ = [
     "serve",
     "steps",
     "time_left",
+    "timings",
 ]

@@ -264,6 +264,8 @@ class Future(CalledBack):
             counts, and so do threads that they left running, but not child processes. Workers of one lease are
             processes of their own, and each runs one task at a time. Of a task that begins within 10 ms of another
             one's beginning it may be the most since then. 0: the worker's kernel does not report it.
+            ``first_output`` and ``first_loss``, where there were some: from the submission until the first output, and
+            the first number in it that looks like a loss, were here. docs/cell.md says what looks like one.
 
         Raises
         ------
@@ -277,8 +279,11 @@ class Future(CalledBack):
             raise errors.BadRequest(f"{self._task.name} ended without having run to its end",
                                     "Look at exception() instead.")
         figures = timings.figures or _core.RunFigures()
-        return {**{part: getattr(timings, part) for part in _PARTS}, "import": figures.imports,
-                "peak_memory": figures.peak_memory}
+        parts = {part: float(getattr(timings, part)) for part in _PARTS}
+        first, submitted = self._task.first, self._task.unpickled - sum(parts.values())
+        seen = {"first_output": first.output, "first_loss": first.loss} if first is not None else {}
+        return {**parts, "import": figures.imports, "peak_memory": figures.peak_memory,
+                **{name: max(0.0, at - submitted) for name, at in seen.items() if at}}
 
     def __reduce__(self) -> Any:
         """As an argument of another call it arrives as its result."""

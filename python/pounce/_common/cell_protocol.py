@@ -116,6 +116,9 @@ class CellRun:
     loop: LoopState | None = None  # it was left
     error: CellError | None = None
     at_limit: bool = False  # it was interrupted since the time of its worker ends
+    code_began: float = 0.0  # seconds from the task's first line to the code's
+    imported: float = 0.0  # seconds of imports until then
+    compiled: float = 0.0  # seconds of torch.compile, in the code
 
 
 @dataclass(frozen=True, slots=True)

@@ -313,6 +313,8 @@ class Session:
                 if isinstance(event, _core.Ended):
                     self._ended.append((self._has_ended(event), event))
                 elif isinstance(event, _core.Printed):
+                    if (task := self.under_way.get(event.task)) is not None:
+                        task.shows().printed(event.text)
                     output = self._outputs.get(event.task)
                     (output.printed if output else _show)(event.to_stderr, event.text)
                 elif isinstance(event, _core.Message):
@@ -352,7 +354,10 @@ class Session:
             self.takers[message["type"]](self, event.task, message["content"], event.buffers)
         elif message["type"] == "input_request":
             self._prompts.setdefault(event.task, []).append(message["content"])
-        elif event.task in self._outputs:
+            return
+        if (task := self.under_way.get(event.task)) is not None:
+            task.shows().message(message)
+        if event.task in self._outputs:
             self._outputs[event.task].message(message, event.buffers)
         else:
             display.republish(message, event.buffers)

@@ -16,6 +16,7 @@ from .dependencies import Dependencies
 from .mutations import Watched
 from .options import Options
 from .passed_on import PassedOn
+from .progress.first_output import FirstOutput
 
 if TYPE_CHECKING:
     from .._record.store import Record
@@ -26,9 +27,9 @@ _LATEST = 32  # names whose last values are kept
 class Task:
     """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
-    __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps",
-                 "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "record", "reports",
-                 "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
+    __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "first", "given_up", "heard", "id",
+                 "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "record",
+                 "reports", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
@@ -56,6 +57,7 @@ class Task:
         self.why_cancelled: errors.PounceError | None = None
         self.reports: collections.deque[dict[str, Any]] | None = None  # None: it has made none
         self.latest: dict[str, Any] = {}  # of each name in its reports the last value
+        self.first: FirstOutput | None = None  # None: it has shown nothing yet
         self.heard: Callable[[], object] | None = None  # called after each report, by any thread; returns at once
         self._future: concurrent.futures.Future[Any] | None = None
 
@@ -65,10 +67,22 @@ class Task:
         timings = self._timings
         return timings and timings._replace(receive=timings.receive + self._unpickled - timings.arrived)
 
+    @property
+    def unpickled(self) -> float:
+        """When its result was, on the monotonic clock."""
+        return self._unpickled
+
     def settles(self, future: concurrent.futures.Future[Any]) -> None:
         self._future = future
 
+    def shows(self) -> FirstOutput:
+        """Where its output is noted."""
+        if self.first is None:
+            self.first = FirstOutput()
+        return self.first
+
     def reported(self, values: dict[str, Any]) -> None:
+        self.shows().reported(values)
         if self.reports is None:
             self.reports = collections.deque(maxlen=report.KEPT)
         self.reports.append(values)

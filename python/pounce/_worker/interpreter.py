@@ -43,6 +43,7 @@ visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before user code cou
 cells: Any = None  # the CellStreams of this worker; None: no cell has run here
 running: Any = None  # the _core.Job whose function runs
 reports: Any = None  # the Reports of this worker
+runner: Runner | None = None
 process = 0  # this worker's; a process that it forks has another
 report_pipe: int | None = None  # its end of the pipe that POUNCE_REPORT names
 
@@ -61,6 +62,7 @@ class Runner:
         self._imports = ImportClock()
         self._imports.start()
         self._ahead = ahead
+        self._start = 0.0  # of the running job's function, on the monotonic clock
         self._before = 0.0  # the imports' seconds when the running job began, less the time that it had waited
 
     def execute(self, job: Any) -> _core.JobOutcome:
@@ -102,7 +104,7 @@ class Runner:
             is_tracked = _begin_runs(function, runs)
             _take_back_interrupt()
             stage = ""
-            start = time.monotonic()
+            start = self._start = time.monotonic()
             try:
                 value = function(*args, **kwargs)
             finally:
@@ -124,6 +126,10 @@ class Runner:
 
     def _figures(self, start: float, end: float) -> _core.RunFigures:
         return _core.RunFigures(start, end, self._peak_memory.bytes(), self._imports.seconds - self._before)
+
+    def so_far(self) -> tuple[float, float]:
+        """Seconds that the running job's function has run, and that the job has waited for imports."""
+        return time.monotonic() - self._start, self._imports.seconds - self._before
 
     def describe(self, job: Any, error: BaseException) -> _core.JobOutcome:
         """The outcome of a job whose interrupt struck between execute's lines."""
@@ -407,7 +413,7 @@ def _idle(ahead: ModulesAhead) -> float | None:
 
 
 def main() -> None:
-    global core, reports, process
+    global core, reports, runner, process
     core, process = _start(), os.getpid()
     reports = Reports(core, lambda: running, report_pipe)
     _make_streams_live()

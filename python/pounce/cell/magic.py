@@ -46,7 +46,7 @@ class PounceMagics(Magics):
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
         See also %pounce vars | pull x,y | push a,b | parked | settings | restore | status | explain | restart | hold |
-        release | batch | serve | panel (followed by the cell's options)""")
+        release | batch | serve | panel | timings (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
         """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is
@@ -119,6 +119,8 @@ class PounceMagics(Magics):
         %pounce serve            the models and functions that this notebook serves
         %pounce serve stop digits
                                  ends one
+        %pounce timings          where the time of the last ten cells went, until the first output and the first loss;
+                                 --json
         """
         verb, cell_line, names = _usage(parse_verb, line)
         if cell_line.help:

@@ -54,7 +54,7 @@ FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value
 _SAVE, _KILL = "save", "kill"
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
 VERBS = ("status", "explain", "vars", "pull", "push", "parked", "settings", "restore", "restart", "hold", "release",
-         "batch", "serve", "panel")
+         "batch", "serve", "panel", "timings")
 _OTHER_WORDS = {
     "--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
     "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
@@ -104,7 +104,7 @@ class CellLine:
     off: bool = False  # %pounce hold: end it
     local: bool = False  # the cell runs in the notebook
     help: bool = False
-    words: tuple[str, ...] = ()  # %pounce batch and serve, which parse them themselves
+    words: tuple[str, ...] = ()  # %pounce batch, serve and timings, which parse them themselves
 
 
 def parse_cell(line: str) -> CellLine:
@@ -138,7 +138,7 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
     verb, *rest = words
     if verb not in VERBS:
         raise BadRequest(f"there is no %pounce {verb}{_nearest(verb, VERBS)}")
-    if verb in ("batch", "serve"):
+    if verb in ("batch", "serve", "timings"):
         return verb, CellLine(words=tuple(rest)), ()
     names: list[str] = []
     while rest and not rest[0].startswith("-"):

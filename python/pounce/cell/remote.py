@@ -44,6 +44,7 @@ from .notebook_state import NotebookState
 from .options_line import CellLine
 from .stop import LeftBehind, say, wait
 from .target import Target
+from .timings.records import Stopwatch
 from .traceback import remote_error
 from .workers import Workers
 
@@ -66,9 +67,10 @@ class Remote:
     # ---- cells ----
 
     def run(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
-        line, reply = self.exchange(line, wanted, source)
-        show_below(reply.run.below)
-        return self._booked(line, self.number(), reply)
+        with Stopwatch(self.number()).to_the_end() as watch:
+            line, reply = self.exchange(line, wanted, source, watch)
+            show_below(reply.run.below)
+            return self._booked(line, self.number(), reply)
 
     def run_on_ranks(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
         own = self.own()
@@ -101,9 +103,10 @@ class Remote:
         """A variable of the user's, not of IPython's."""
         return name in self.shell.user_ns and not is_ipythons(name, self.shell.user_ns_hidden)
 
-    def exchange(self, line: CellLine, wanted: Any, source: str) -> tuple[CellLine, CellReply]:
+    def exchange(self, line: CellLine, wanted: Any, source: str,
+                 watch: Stopwatch | None = None) -> tuple[CellLine, CellReply]:
         """Sends the source and what the worker lacks. Sends again, with more, if a new worker lacks more. Returns
-        also the line as it would have been for the worker that ran it."""
+        also the line as it would have been for the worker that ran it. `watch`: of a cell with code."""
         number, loop, sent, stays = self.number(), None, None, False
         while True:
             if sent is None:
@@ -114,10 +117,11 @@ class Remote:
             future = self._view(line).submit(runner.run_cell, *words)
             if line.held and self.hold is not None:
                 self.hold.waits_for(future)
+            reply: CellReply | None = None
             try:
                 with contextlib.nullcontext() if state.held else self.workers.successors.watching(
                         state, self.workers.client(state), line.target):
-                    reply: CellReply = wait(future)
+                    reply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
                 session, task = engine_of(future)
@@ -128,6 +132,10 @@ class Remote:
             except _DEATHS as error:
                 state.crashed |= not _was_refused(error)
                 raise
+            finally:
+                if watch is not None:
+                    watch.ran(future, reply)
+            assert reply is not None
             if reply.not_held:
                 raise errors.Cancelled("the cell has not run: its worker is not the one that this notebook held",
                                        "%pounce hold takes another one, and this cell runs there.")
@@ -222,7 +230,8 @@ class Remote:
         number, output = self.number(), CellOutput(self.shell)
         line = self.workers.for_line(line)
         parcel, words = self._packed(line, wanted, source, number)
-        job = self._goes_on(line, number, parcel, words, self._sent_behind(line, words, output), output)
+        watch = Stopwatch(number)
+        job = self._goes_on(line, number, parcel, words, self._sent_behind(line, words, output), output, watch)
         if not line.name:
             return job
         self.shell.push({line.name: job})
@@ -237,26 +246,35 @@ class Remote:
         return future
 
     def _goes_on(self, line: CellLine, number: int, parcel: Parcel, words: _Call, future: Any,
-                 output: CellOutput) -> CellJob:
+                 output: CellOutput, watch: Stopwatch | None = None) -> CellJob:
         state = self.workers.state(line.target)
         state.ledger.arrived(parcel)  # before the cells that come behind it
         state.after, state.target = state.turn, line.target
-        ended = lambda future: self._ended_behind(state, line, number, parcel, words, future, output)  # noqa: E731
+
+        def ended(future: Any) -> Shown | None:
+            with watch.to_the_end(Again) if watch is not None else contextlib.nullcontext():
+                return self._ended_behind(state, line, number, parcel, words, future, output, watch)
+
         target = lambda: self.where_it_ran(line, future).target  # noqa: E731
         job = CellJob(self.workers.at(line.target), target, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
     def _ended_behind(self, state: NotebookState, line: CellLine, number: int, parcel: Parcel, words: _Call,
-                      future: Any, output: CellOutput) -> Shown | None:
+                      future: Any, output: CellOutput, watch: Stopwatch | None) -> Shown | None:
+        reply: CellReply | None = None
         try:
-            reply: CellReply = future.result()
+            reply = future.result()
         except BaseException as error:
             state.ledger.withdraw(parcel)  # it may or may not have arrived
             state.crashed |= isinstance(error, _DEATHS) and not _was_refused(error)
             if state.held and python_died(error):
                 self.hold_again()
             raise
+        finally:
+            if watch is not None:
+                watch.ran(future, reply)
+        assert reply is not None
         if reply.lacks:
             raise Again(lambda: self._give(state, words[0].namespace, reply.lacks),
                         lambda: self._sent_behind(line, words, output))

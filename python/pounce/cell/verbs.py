@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from IPython.core.error import UsageError
+from IPython.display import display
 
 from .. import _core, errors
+from .._engine.shell import has_page
 from .._engine.status_line import words_of
 from .._tables.text_table import padded
 from .._worker.cell import runner
@@ -19,6 +21,8 @@ from .notebook_state import NotebookState
 from .options_line import CellLine, checked_hold
 from .remote import Remote
 from .stop import say, wait
+from .timings.records import timings
+from .timings.table import table_of
 
 
 def _status(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
@@ -160,7 +164,17 @@ def _serve(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
         raise UsageError(str(error)) from None
 
 
+def _timings(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
+    try:
+        shown = table_of(line.words, timings())
+    except errors.BadRequest as error:
+        raise UsageError(str(error)) from None
+    if isinstance(shown, str) or not has_page():
+        return print(shown)
+    display(shown)
+
+
 VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], Any]] = {
     "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked,
     "restore": _restore, "restart": _restart, "hold": _hold, "release": _release, "batch": _batch,
-    "settings": _settings, "serve": _serve, "panel": _panel}
+    "settings": _settings, "serve": _serve, "panel": _panel, "timings": _timings}

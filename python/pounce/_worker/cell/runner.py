@@ -19,6 +19,7 @@ from ..steps import Left
 from . import held, packages, reloads
 from .cell_reply import brought_back, error_of, shells
 from .cell_streams import streams
+from .compile_clock import compiled_s
 from .loops import Loops, rest
 from .time_limit import TimeLimit
 
@@ -119,9 +120,10 @@ def _reads(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any], he
 
 def _run(shell: Any, request: CellRequest, loops: Loops, limit: TimeLimit) -> CellRun:
     names, code = shell.user_ns, request.code
-    before = dict(names)
+    before, compiled = dict(names), compiled_s()
     restored = (set(request.reads) & names.keys()) - _digests.keys()
     _digests.update({name: _digest(names[name]) for name in restored})
+    began, imported = interpreter.runner.so_far() if interpreter.runner is not None else (0.0, 0.0)
     with loops.of(shell), limit.over_code():
         result = shells().run(shell, code.source, code.number, request.may_ask, code.message,
                               magic_line=not request.held, holds=True)
@@ -137,9 +139,11 @@ def _run(shell: Any, request: CellRequest, loops: Loops, limit: TimeLimit) -> Ce
     if packages.installs(code.source):
         print(f"pounce: {packages.note()}", flush=True)
     if isinstance(error, Left):
-        return CellRun(shown, below, assigned, deleted, loop=loops.state(error.steps))
-    return CellRun(shown, below, assigned, deleted, error=error_of(shell, error) if error is not None else None,
-                   at_limit=limit.reached)
+        run = CellRun(shown, below, assigned, deleted, loop=loops.state(error.steps))
+    else:
+        run = CellRun(shown, below, assigned, deleted, error=error_of(shell, error) if error is not None else None,
+                      at_limit=limit.reached)
+    return replace(run, code_began=began, imported=imported, compiled=compiled_s() - compiled)
 
 
 def _set_up(shell: Any, cell: CellCode, number: int, source: str) -> None:

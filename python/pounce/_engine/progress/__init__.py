@@ -1,0 +1,1 @@
+"""How far a task is, as this process sees it while the task runs."""
