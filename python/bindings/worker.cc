@@ -254,11 +254,11 @@ class PyWorker {
 
   bool yield_asked() const { return host_ != nullptr && host_->yield_asked(); }  // any thread
 
-  void interrupt_before_end(double seconds) {
+  void interrupt_before_end(double seconds, double share) {
     const py::gil_scoped_release release;
     if (host_ == nullptr || host_->forked()) return;
     const auto before = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-    host_->with_engine([&](WorkerEngine& engine) { engine.tasks().interrupt_before_end(before); });
+    host_->with_engine([&](WorkerEngine& engine) { engine.tasks().interrupt_before_end(before, share); });
   }
 
   int limit_reached() const { return host_ != nullptr ? host_->limit_reached() : 0; }  // any thread
@@ -494,8 +494,9 @@ void bind_worker(py::module_& m) {
       .def("yield_asked", &PyWorker::yield_asked,
            "() -> bool\nAny thread, cheap: a task waits, and the running loop can be left.")
       .def("interrupt_before_end", &PyWorker::interrupt_before_end,
-           "(seconds: float, /) -> None\nAny thread: the running task gets SIGINT so long before the job's end, and "
-           "once more at half of that.")
+           py::arg("seconds"), py::arg("share") = 1.0,
+           "(seconds: float, share: float = 1.0) -> None\nAny thread: the running task gets SIGINT so long before the "
+           "job's end, at most that share of the time left when the end is known, and once more at half of that.")
       .def("limit_reached", &PyWorker::limit_reached, "() -> int\nAny thread, cheap: how often it was sent.")
       .def_property_readonly("end_time", &PyWorker::end_time,
                              "int\nAny thread, never blocks: of the job, unix; 0: not known.")

@@ -16,6 +16,13 @@ protocol::Attach attach_of(const Setup& setup) {
   return attach;
 }
 
+// Its function was interrupted before the end of its worker's time, and did not catch that.
+bool is_at_limit(const OutcomeWhole& outcome) {
+  if (!outcome.incoming || outcome.incoming->header().ok) return false;
+  const auto& error = outcome.incoming->header().error;
+  return error && error->code == ErrorCode::kWalltimeReached;
+}
+
 std::int64_t attached_now() { return Clock::now().time_since_epoch().count(); }
 
 }  // namespace
@@ -190,7 +197,7 @@ void Engine::on_link(const task::WorkerRef& place, LinkEvent event) {
   std::visit(
       Overloaded{
           [&](OutcomeWhole& outcome) {
-            happened(task::OutcomeArrived{place, epoch, outcome.task}, {.outcome = &outcome});
+            happened(task::OutcomeArrived{place, epoch, outcome.task, is_at_limit(outcome)}, {.outcome = &outcome});
           },
           [&](TaskPrinted& printed) {
             const bool is_message = printed.stream == "message";

@@ -76,7 +76,7 @@ def test_time_is_kept_for_a_save_as_long_as_the_last_or_a_quarter_of_a_short_tim
 
 def test_a_cell_that_goes_on_is_told_of(monkeypatch, capsys):
     monkeypatch.setattr(time_limit.interpreter, "core", types.SimpleNamespace(
-        end_time=0, interrupt_before_end=lambda seconds: None, limit_reached=lambda: 1))
+        end_time=0, interrupt_before_end=lambda seconds, share: None, limit_reached=lambda: 1))
     monkeypatch.setattr(time_limit.signal, "signal", lambda number, handler: None)
     limit = time_limit.TimeLimit(0.0, True)
 

@@ -7,8 +7,6 @@ GIL. Nothing heavy is imported before the first task: until then the user's GPU 
 
 from __future__ import annotations
 
-# signal's own functions call _signal and then look for an enum's name, which costs microseconds.
-import _signal  # type: ignore[import-not-found]
 import builtins
 import faulthandler
 import functools
@@ -27,6 +25,7 @@ from .._common.notebook_process import NotebookProcess
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
 from . import extension_lock, nested_joblib, standard_library
+from .call_limit import CallLimit
 from .import_clock import ImportClock
 from .kernel_calls import CELLS, is_of
 from .modules_ahead import ModulesAhead
@@ -55,7 +54,8 @@ _MLFLOW = "mlflow"
 class Runner:
     """Turns jobs into outcomes."""
 
-    def __init__(self, where: dict[str, str], ahead: ModulesAhead) -> None:
+    def __init__(self, where: dict[str, str], ahead: ModulesAhead, limit: CallLimit) -> None:
+        self._limit = limit
         self._where = where  # node and devices, for the outcomes that a later kernel reads
         self._functions = SubmittedFunctions()
         self._peak_memory = PeakMemory()
@@ -102,12 +102,14 @@ class Runner:
             if streams or (cells is not None and cells.are_here):
                 _begin_streams(function, streams)
             is_tracked = _begin_runs(function, runs)
-            _take_back_interrupt()
+            self._limit.job_begins()
             stage = ""
+            self._limit.function_begins(function)
             start = self._start = time.monotonic()
             try:
                 value = function(*args, **kwargs)
             finally:
+                self._limit.function_ends()
                 end = time.monotonic()
                 hear_reports()
                 if is_tracked or _MLFLOW in sys.modules:
@@ -120,7 +122,8 @@ class Runner:
                 return _core.JobOutcome(error=_not_picklable(value, error), figures=self._figures(start, end))
             return _core.JobOutcome(True, pickle, buffers, None, self._figures(start, end))
         except BaseException as error:  # SystemExit too: it ends the task, not the worker
-            return _failure(job, error, stage)._replace(figures=self._figures(start, end))
+            at_limit = error is self._limit.error and not stage
+            return _failure(job, error, stage, at_limit)._replace(figures=self._figures(start, end))
         finally:
             flush()
 
@@ -250,7 +253,8 @@ def _is_interrupt(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
 
 
-def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
+def _failure(job: Any, error: BaseException, stage: str, at_limit: bool = False) -> _core.JobOutcome:
+    """`at_limit`: it was raised since the time of this worker ends, so that the call may run again on another one."""
     if _is_interrupt(error):
         from . import half_imports
 
@@ -268,7 +272,8 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
     if stage:
         summary = f"{summary} (while {stage})"
     context = {"type": _type_name(type(error)), "traceback": _traceback(error)}
-    return _core.JobOutcome(pickle=_pickled(error), error=_core.Error("task_raised", summary, context=context))
+    code = "walltime_reached" if at_limit else "task_raised"
+    return _core.JobOutcome(pickle=_pickled(error), error=_core.Error(code, summary, context=context))
 
 
 def _pickled(error: BaseException) -> bytes:
@@ -356,12 +361,6 @@ def flush() -> None:
             continue
 
 
-def _take_back_interrupt() -> None:
-    """Restores SIGINT's handler, which cancel needs and an earlier task may have changed."""
-    if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
-        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-
-
 def _make_streams_live() -> None:
     """Text reaches the caller as it is written. The supervisor started us unbuffered, so the streams that Python made
     have no lock. A child forked while another thread prints (a DataLoader's worker) would find a lock taken for ever.
@@ -430,7 +429,9 @@ def main() -> None:
     core.set_cloudpickle(cloudpickle.__version__)
     task_end.is_to_end = _is_to_end
     ahead = ModulesAhead(core)
-    runner = Runner({"node": node, "devices": devices}, ahead)
+    limit = CallLimit(core, node, time_left, lambda: running is None or running.cancel_asked())
+    limit.job_begins()
+    runner = Runner({"node": node, "devices": devices}, ahead, limit)
     core.serve(runner.execute, runner.describe, lambda: _idle(ahead))
     if at_the_end is not None:
         at_the_end()

@@ -126,6 +126,7 @@ struct OutcomeArrived {
   WorkerRef place;
   Epoch epoch;
   TaskId task;
+  bool at_limit = false;  // it failed since the time of its worker ends
 };
 struct QueryAnswered {
   WorkerRef place;

@@ -104,13 +104,18 @@ void lose(Core& core, TaskId id, const Error& reason, bool may_be_the_cause) {
   const bool gave_up = reason.code == ErrorCode::kCancelled;  // on a task that did not stop
   if (task.cancelling && gave_up) return fail(core, id, reason, lease);
   if (task.cancelling) return fail(core, id, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
-  if (task.retries_left > 0 && !is_an_order(reason.code)) {
-    --task.retries_left;
-    ++task.attempt;
-    return wait_again(core, id, task);
-  }
+  if (!is_an_order(reason.code) && runs_again(core, id)) return;
   const bool is_the_reason = !gave_up && (may_be_the_cause || task.state == TaskState::kRunning);
   fail(core, id, is_the_reason ? reason : may_have_executed(reason), lease);
+}
+
+bool runs_again(Core& core, TaskId id) {
+  Task& task = core.tasks.at(id);
+  if (task.retries_left == 0 || task.cancelling) return false;
+  --task.retries_left;
+  ++task.attempt;
+  wait_again(core, id, task);
+  return true;
 }
 
 }  // namespace pounce::task

@@ -204,5 +204,6 @@ void fence(Core& core);
 // Takes a copy of the place, which is often the key that is erased.
 void lose_worker(Core& core, WorkerRef place, const Error& reason, const Started& started = std::nullopt);
 void lose(Core& core, TaskId id, const Error& reason, bool may_be_the_cause);
+bool runs_again(Core& core, TaskId id);  // true: the user allows it, and it waits
 
 }  // namespace pounce::task

@@ -143,6 +143,10 @@ void on(Core& core, const OutcomeArrived& event) {
   }
   Worker& worker = *worker_at(core, event.place, event.epoch);
   pace(core, worker);
+  if (event.at_limit && runs_again(core, event.task)) {
+    worker.ending = true;  // its next run would meet the same end
+    return dispatch(core, worker.queue);
+  }
   end_task(core, event.task);
   core.emit(Deliver{event.task});
   dispatch(core, worker.queue);

@@ -15,6 +15,8 @@ namespace {
 constexpr int kNudges = 10;
 constexpr std::chrono::milliseconds kNudgePause{100};
 constexpr std::chrono::seconds kOnItsWay{10};
+constexpr std::chrono::seconds kBeforeEnd{30};  // a call is interrupted; a cell says when itself
+constexpr double kShareBeforeEnd = 0.25;        // at most, of the time that is left
 
 std::string log_of(const TaskId& task, const std::string& folder) { return folder + "/" + task.hex() + ".log"; }
 
@@ -26,6 +28,10 @@ std::optional<Error> not_shared(const std::string& log, const std::string& node)
                "the worker on " + node + " does not see " + log + ", which the notebook made",
                {},
                {{"node", node}}};
+}
+
+Duration time_until(std::int64_t unix_s) {
+  return std::chrono::duration_cast<Duration>(WallClock::from_time_t(unix_s) - WallClock::now());
 }
 
 void tell_started(ClientSeat* seat, const TaskId& task) {
@@ -211,6 +217,7 @@ void TaskRunner::start(const exec::StartTask& action) {
   auto& payload = *static_cast<Payload*>(action.payload.get());
   const std::int64_t received_ns = payload.received_ns;
   run_.begin(action.task, received_ns);
+  if (payload.kept_in.empty()) interrupt_before_end(kBeforeEnd, kShareBeforeEnd);
   output_.begin(action.session, action.task);
   Job job =
       payload.kept_in.empty() ? job_of(std::move(payload)) : detached_job(action.task, std::move(payload.kept_in));
@@ -255,17 +262,25 @@ void TaskRunner::interrupt() {
   if (!runner_over_) run_.interrupt();
 }
 
-void TaskRunner::interrupt_before_end(Duration before) {
+void TaskRunner::interrupt_before_end(Duration before, double share) {
   before_end_ = before;
+  share_ = share;
   limit_reached_ = 0;
+}
+
+// The end may become known after the task has begun. Comes before the first look at limit_at() that counts.
+void TaskRunner::settle_limit() {
+  const std::int64_t end_s = supervisor_.end_time_s();
+  if (!before_end_ || share_ >= 1.0 || end_s == 0) return;
+  before_end_ = std::min(*before_end_, std::chrono::duration_cast<Duration>(time_until(end_s) * share_));
+  share_ = 1.0;
 }
 
 // When the task that runs is interrupted since the job's time is nearly over. The end may still be moved.
 TimePoint TaskRunner::limit_at() const {
   const std::int64_t end_s = supervisor_.end_time_s();
   if (!before_end_ || limit_reached_ > 1 || end_s == 0 || runner_over_) return TimePoint::max();
-  const auto left = std::chrono::duration_cast<Duration>(WallClock::from_time_t(end_s) - WallClock::now());
-  return Clock::now() + left - *before_end_ / (limit_reached_ + 1);
+  return Clock::now() + time_until(end_s) - *before_end_ / (limit_reached_ + 1);
 }
 
 // A loop in C, a blocking call, or code that swallows KeyboardInterrupt can only be ended this way. The supervisor
@@ -277,6 +292,7 @@ void TaskRunner::give_up() {
 
 void TaskRunner::pass_time(TimePoint now) {
   if (now >= core_deadline()) tell_core(exec::TimePassed{});
+  settle_limit();
   if (now >= limit_at()) {
     ++limit_reached_;
     run_.interrupt();

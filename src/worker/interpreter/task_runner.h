@@ -77,8 +77,9 @@ class TaskRunner {
   // Ends the run. No SIGINT is sent for it any more. True when one was sent while it ran.
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task) const { return ending_ || core_.cancel_asked(task); }
-  // The task that runs is interrupted so long before the end of the job's time, and once more at half of that.
-  void interrupt_before_end(Duration before);
+  // The task that runs is interrupted so long before the end of the job's time, at most this share of what is left when
+  // the end is known, and once more at half of that.
+  void interrupt_before_end(Duration before, double share = 1.0);
   int limit_reached() const { return limit_reached_; }  // so many times; any thread, without the leader token
   void remove_when_acknowledged(const TaskId& task, std::string file);
   // The supervisor told the worker to end, or is gone; any thread, without the leader token.
@@ -116,6 +117,7 @@ class TaskRunner {
   void tell_core(const exec::Event& event);
   void start(const exec::StartTask& action);
   void interrupt();
+  void settle_limit();
   TimePoint limit_at() const;
   void give_up();
   void fail(const exec::FailTask& action);
@@ -143,6 +145,7 @@ class TaskRunner {
   bool owing_ = false;         // it stays because an outcome is on its way to its client
   bool runner_over_ = false;
   std::optional<Duration> before_end_;  // of the task that runs
+  double share_ = 1.0;                  // at most, of the time left; 1 when that is in before_end_
   std::atomic<bool> ending_ = false, wanted_ = false;
   std::atomic<int> limit_reached_ = 0;
 };

@@ -32,6 +32,7 @@ class TimeLimit:
         """`save_s`: how long the last save took. `saves`: the cell is interrupted in time."""
         kept, left = max(_KEPT_S, _SAVES * save_s), interpreter.time_left()
         self.kept_s = (kept if left is None else min(kept, _SHARE * left)) if saves else 0.0
+        self._share = _SHARE if left is None else 1.0  # of what is left when the end becomes known
         self._in_code = False
         self._error: errors.WalltimeReached | None = None
 
@@ -39,7 +40,10 @@ class TimeLimit:
         """For the rest of the cell, in which a loop leaves its worker by itself."""
         if self.kept_s:
             self.kept_s = min(self.kept_s, _OF_A_LOOP_S)
-            interpreter.core.interrupt_before_end(self.kept_s)
+            self._interrupt_in_time()
+
+    def _interrupt_in_time(self) -> None:
+        interpreter.core.interrupt_before_end(self.kept_s, self._share)
 
     @property
     def reached(self) -> bool:
@@ -51,7 +55,7 @@ class TimeLimit:
         next task sets its own."""
         if self.kept_s:
             signal.signal(signal.SIGINT, self._interrupted)
-            interpreter.core.interrupt_before_end(self.kept_s)
+        self._interrupt_in_time()
         self._in_code = True
         try:
             yield

@@ -52,6 +52,17 @@ TEST_F(LossTest, RetriesRunALostTaskAgainBeforeLaterOnesUntilTheyAreUsedUp) {
   EXPECT_THAT(dies(1, ErrorCode::kOutOfMemory, 2), ElementsAre("fail t1 out_of_memory", "disconnect w1"));
 }
 
+TEST_F(LossTest, ATaskThatMetTheEndOfItsWorkersTimeRunsAgainElsewhereIfItMay) {
+  one_running(/*retries=*/1);
+  submit(2);
+  EXPECT_THAT(happens(OutcomeArrived{place(1), Epoch{1}, task(1), /*at_limit=*/true}), ElementsAre("ack t1"));
+  EXPECT_THAT(lease_ends(1, ErrorCode::kWalltimeReached), ElementsAre("disconnect w1"));
+  grant(2);
+  EXPECT_THAT(attach(2), ElementsAre("send t1 w2 attempt 1"));
+  EXPECT_THAT(happens(OutcomeArrived{place(2), Epoch{1}, task(1), /*at_limit=*/true}),
+              ElementsAre("ack t1", "deliver t1", "send t2 w2"));
+}
+
 TEST_F(LossTest, AJobThatSomebodyCancelledIsNotRetried) {
   one_running(/*retries=*/5);
   EXPECT_THAT(lease_ends(1, ErrorCode::kJobCancelled), ElementsAre("fail t1 job_cancelled", "disconnect w1"));

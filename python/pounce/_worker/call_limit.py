@@ -1,0 +1,57 @@
+"""A call meets the end of its worker's time alive: ``WalltimeReached`` is raised in its function while it can still
+return what it has, or clean up. Cells have a limit of their own (``cell/time_limit.py``)."""
+
+from __future__ import annotations
+
+# signal's own functions call _signal and then look for an enum's name, which costs microseconds.
+import _signal  # type: ignore[import-not-found]
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from .. import errors
+from .kernel_calls import CELLS, is_of
+
+
+class CallLimit:
+    """Of the call that runs. The C++ part sends SIGINT in time to every task that has no name. Thread: the main one.
+
+    Attributes
+    ----------
+    error : WalltimeReached or None
+        What was raised in the function.
+    """
+
+    def __init__(self, core: Any, node: str, time_left: Callable[[], float | None], cancelled: Callable[[], bool]):
+        self._core, self._node, self._time_left, self._cancelled = core, node, time_left, cancelled
+        self._in_function = False
+        self.error: errors.WalltimeReached | None = None
+
+    def job_begins(self) -> None:
+        """Takes SIGINT's handler, which an earlier task may have changed: cancel needs it too."""
+        self.error = None
+        if _signal.getsignal(_signal.SIGINT) != self._interrupted:
+            _signal.signal(_signal.SIGINT, self._interrupted)
+
+    def function_begins(self, function: Callable[..., Any]) -> None:
+        self._in_function = not is_of(function, CELLS)
+
+    def function_ends(self) -> None:
+        self._in_function = False
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        """SIGINT: near the end of the worker's time, once more at half of what was left then, or since the task is
+        cancelled."""
+        if not self._core.limit_reached() or self._cancelled():
+            _signal.default_int_handler(number, frame)
+        if not self._in_function:
+            return
+        seconds = self._time_left() or 0.0
+        if self.error is None:
+            self.error = errors.WalltimeReached(
+                f"the worker on {self._node} reaches its time limit in {seconds:.0f} s: the call was interrupted while "
+                "it can still return what it has",
+                "Catch WalltimeReached and return that, or request more with time=.")
+            raise self.error
+        print(f"pounce: the call goes on after WalltimeReached: it is cut off in {seconds:.0f} s", file=sys.stderr)
