@@ -131,6 +131,16 @@ def test_shift_tab_shows_what_a_plain_kernel_does(there, name, detail):
     assert told(there.notebook, name, detail) == told(there.plain, name, detail)
 
 
+def paged(notebook: Notebook, question: str) -> list[str]:
+    (page,) = notebook.run(question).reply["payload"]
+    return [re.sub("0x[0-9a-f]+", "", line) for line in page["data"]["text/plain"].splitlines() if "File:" not in line]
+
+
+@pytest.mark.parametrize("question", ["train_it?", "train_it??", "?network.fit", "numeral?", "len?"])
+def test_a_question_mark_in_a_cell_of_the_notebook_pages_what_a_plain_kernel_pages(there, question):
+    assert paged(there.notebook, question) == paged(there.plain, question)
+
+
 def test_a_name_that_is_nowhere_is_not_found(there):
     assert not there.notebook.inspected("of_no_one", 0)["found"]
     assert there.notebook.inspected("len", 0)["found"]
@@ -198,5 +208,6 @@ def test_without_a_worker_the_saved_names_are_offered_and_nothing_is_leased(ther
     assert names(notebook, "%%pounce --cpus 1\nnumer") == ["numeral"]
     assert names(notebook, "numer") == ["numeral"]
     assert not notebook.inspected("numeral", 0)["found"]
+    assert "numeral is not in the notebook, and no worker tells of it now" in notebook.run("numeral?").said
     assert "saved" in next(line for line in notebook.run("%whos").stdout.splitlines() if line.startswith("numeral"))
     assert notebook.run("other.queue()").value == "no worker processes"

@@ -9,6 +9,7 @@ import urllib.request
 from pathlib import Path
 
 PORT = 9515
+TAB, SHIFT, END, ESCAPE = "\ue004", "\ue008", "\ue010", "\ue00c"  # keys, as WebDriver numbers them
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element's id, by the standard
 
 
@@ -40,6 +41,11 @@ class Browser:
         """As a mouse does: an element that is hidden or covered is an error."""
         found = self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
         self._ask("POST", f"{self._session}/element/{found[_ELEMENT]}/click", {})
+
+    def press(self, *keys: str) -> None:
+        """All at once, then up again: ``press(SHIFT, TAB)``."""
+        actions = [*({"type": "keyDown", "value": key} for key in keys), *({"type": "keyUp", "value": key} for key in reversed(keys))]
+        self._ask("POST", f"{self._session}/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
     def picture(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._ask("GET", f"{self._session}/screenshot")))

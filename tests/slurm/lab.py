@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import nbformat
-from browser import PORT, Browser, BrowserError
+from browser import END, PORT, Browser, BrowserError
 from login_node import User, wait_until
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -90,6 +90,17 @@ class Lab:
 
     def wait(self, cell: Cell) -> None:
         wait_until(lambda: cell.prompt != "[*]:", SECONDS, "the cell ends")
+
+    def put_cursor_behind(self, number: int) -> None:
+        """Behind the text of a cell, which is one line."""
+        editor = f".jp-Notebook .jp-CodeCell:nth-child({number + 1} of .jp-CodeCell) .cm-content"
+        self.browser.script("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", editor)
+        self.browser.click(editor)
+        self.browser.press(END)
+
+    def text_of(self, selector: str) -> str:
+        """Of what stands over the page; empty: it is not there."""
+        return self.browser.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
 
     def click(self, command: str) -> None:
         """A button of the notebook's toolbar."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
+from browser import ESCAPE, SHIFT, TAB
 from lab import JUPYTER, Lab, Notebook7
 from login_node import ROOT, wait_until
 
@@ -33,6 +35,16 @@ import matplotlib.pyplot as plt
 plt.figure(figsize=(5, 1.6))
 plt.plot(losses)
 "still there:", len(losses) > 20"""
+NETWORK = """\
+%%pounce --gpu 1
+class Net:
+    \"\"\"A network of one layer.\"\"\"
+    weights, weight_decay = [0.0], 1e-4
+
+def train_it(epochs: int, rate: float = 0.1):
+    \"\"\"Trains the network for some epochs.\"\"\"
+
+network = Net()"""
 
 
 @pytest.fixture
@@ -65,7 +77,7 @@ def seen_to_move(cell) -> None:
 
 
 def test_a_bar_moves_and_the_stop_button_keeps_the_workers_variables(lab):
-    page = lab("import pounce", TRAINING, TEXT_BAR, AFTERWARDS)
+    page = lab("import pounce", TRAINING, TEXT_BAR, AFTERWARDS, NETWORK, "network.wei", "train_it(5)")
     page.ran(0)
 
     training = page.run(1)
@@ -81,6 +93,33 @@ def test_a_bar_moves_and_the_stop_button_keeps_the_workers_variables(lab):
 
     after = page.ran(3)
     assert after.has("img") and "('still there:', True)" in after.shown
+    looks_from_the_notebook(page)
+
+
+def looks_from_the_notebook(page: Lab) -> None:
+    """Tab and Shift+Tab in cells of the notebook, on what the last cell leaves on the worker."""
+    page.ran(4)
+    completer = answer_to(page, 5, (TAB,), ".jp-Completer", "weights")
+    assert "weight_decay" in completer
+    page.browser.picture(PICTURES / "completion.png")
+    page.browser.press(ESCAPE)
+
+    tooltip = answer_to(page, 6, (SHIFT, TAB), ".jp-Tooltip", "Trains the network for some epochs.")
+    assert "rate: float = 0.1" in tooltip.replace("\xa0", " ")
+    page.browser.picture(PICTURES / "inspection.png")
+
+
+def answer_to(page: Lab, cell: int, keys: tuple[str, ...], selector: str, words: str) -> str:
+    """What comes up when the keys are pressed behind that cell's text. They are pressed again where nothing has come, as a
+    user does: on a busy machine the answer comes later than the page waits for it."""
+    def pressed() -> str:
+        page.put_cursor_behind(cell)
+        page.browser.press(*keys)
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: words in page.text_of(selector), 5, "it comes up")
+        return page.text_of(selector)
+
+    return wait_until(lambda: text if words in (text := pressed()) else "", 90, f"{selector} shows {words!r}")
 
 
 def test_notebook_7_shows_a_bar_that_moves_and_what_a_cell_has_left(lab):

@@ -176,7 +176,7 @@ class PartingOffer:
 class Look:
     """A question about what lives on a worker, which a cell that runs there does not notice."""
 
-    kind: str  # "complete", "inspect" or "variables"
+    kind: str  # "complete", "inspect", "variables" or "use"
     text: str  # a cell's source, or a name, or types of variables
     offset: int = 0  # of the cursor in it
     options: dict[str, bool | int | str | list[str]] = field(default_factory=dict)  # of the notebook's completer
@@ -202,3 +202,4 @@ class LookAnswer:
     completions: Sequence[CompletionRow] = ()
     bundle: dict[str, str] | None = None  # what is known of the name, by MIME types; None: nothing
     table: str = ""  # that %whos prints
+    use: dict[str, float] | None = None  # of the lease, as LeaseMeter names it

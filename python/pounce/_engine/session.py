@@ -265,6 +265,8 @@ class Session:
                     look = now + status.update(state, lease, hint(lease), self.pool(last))
                     self._warn(state, lease)
                     reports.update()
+                    if task.running_line is not None:
+                        task.running_line.update(state, lease, task.first is not None and task.first.in_line)
                 if not waited.events and self.state(last) is None:
                     last.wait_over(0.05)  # another thread is handling its end
         except KeyboardInterrupt:
@@ -275,6 +277,8 @@ class Session:
             if status is not None:
                 status.finish()
                 reports.update()
+            if task.running_line is not None:
+                task.running_line.end()
 
     def wait_silently(self, task: Task) -> None:
         """Waits until it is over, for a program: no status is shown, and what the task asks is not answered."""
@@ -313,7 +317,7 @@ class Session:
                 if isinstance(event, _core.Ended):
                     self._ended.append((self._has_ended(event), event))
                 elif isinstance(event, _core.Printed):
-                    if (task := self.under_way.get(event.task)) is not None:
+                    if (task := self._showing(event.task)) is not None:
                         task.shows().printed(event.text)
                     output = self._outputs.get(event.task)
                     (output.printed if output else _show)(event.to_stderr, event.text)
@@ -355,12 +359,19 @@ class Session:
         elif message["type"] == "input_request":
             self._prompts.setdefault(event.task, []).append(message["content"])
             return
-        if (task := self.under_way.get(event.task)) is not None:
+        if (task := self._showing(event.task)) is not None:
             task.shows().message(message)
         if event.task in self._outputs:
             self._outputs[event.task].message(message, event.buffers)
         else:
             display.republish(message, event.buffers)
+
+    def _showing(self, id: str) -> Task | None:
+        """The task, whose output is about to be shown."""
+        task = self.under_way.get(id)
+        if task is not None and task.running_line is not None:
+            task.running_line.output_comes()
+        return task
 
     @contextlib.contextmanager
     def events_held_back(self) -> Iterator[None]:

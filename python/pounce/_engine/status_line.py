@@ -85,6 +85,9 @@ class _Terminal:
     def end(self, line: str) -> None:
         _write(f"\r\x1b[2K{line}\n")
 
+    def clear(self) -> None:
+        _write("\r\x1b[2K")
+
 
 class _File:
     def end(self, line: str) -> None:
@@ -106,6 +109,8 @@ class _Log(_File):
         if self._told:
             super().end(line)
 
+    def clear(self) -> None: ...
+
 
 class _Notebook:
     def __init__(self) -> None:
@@ -123,6 +128,11 @@ class _Notebook:
 
     def end(self, line: str) -> None:
         self.show(line)
+
+    def clear(self) -> None:
+        """A page cannot take one output away: it stays, empty."""
+        if self._handle is not None:
+            self._handle.update({"text/plain": ""}, raw=True)
 
 
 def _write(text: str) -> None:
@@ -145,6 +155,11 @@ def live_output() -> LiveOutput:
     if has_page():
         return _Notebook()
     return _Terminal() if is_terminal() else _Log()
+
+
+def shows_live() -> bool:
+    """Whether such a line is seen at all."""
+    return has_page() or is_terminal()
 
 
 def is_terminal() -> bool:

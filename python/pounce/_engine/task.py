@@ -17,6 +17,7 @@ from .mutations import Watched
 from .options import Options
 from .passed_on import PassedOn
 from .progress.first_output import FirstOutput
+from .progress.running_line import RunningLine
 
 if TYPE_CHECKING:
     from .._record.store import Record
@@ -29,7 +30,8 @@ class Task:
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "first", "given_up", "heard", "id",
                  "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "record",
-                 "reports", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
+                 "reports", "running_line", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up",
+                 "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
@@ -58,6 +60,7 @@ class Task:
         self.reports: collections.deque[dict[str, Any]] | None = None  # None: it has made none
         self.latest: dict[str, Any] = {}  # of each name in its reports the last value
         self.first: FirstOutput | None = None  # None: it has shown nothing yet
+        self.running_line: RunningLine | None = None  # under a cell
         self.heard: Callable[[], object] | None = None  # called after each report, by any thread; returns at once
         self._future: concurrent.futures.Future[Any] | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import linecache
 from collections.abc import Callable, Iterable
@@ -29,6 +30,7 @@ from .._common.quiet_compile import python_of
 from .._engine import changed_settings, mlflow_runs, seeds
 from .._engine.display import Shown, show_below
 from .._engine.options import Options
+from .._engine.progress.running_line import RunningLine
 from .._worker.cell import runner
 from .._worker.state.live_reads import reached
 from ..calls import session_of
@@ -63,6 +65,7 @@ class Remote:
         self.settings.tell = say
         self.hold: Hold | None = None
         self.gang_cells = GangCells(shell, self.modules)
+        self.ask_use: Callable[[NotebookState], Any] = lambda state: None  # what its worker's lease uses; looks set it
 
     # ---- cells ----
 
@@ -117,6 +120,7 @@ class Remote:
             future = self._view(line).submit(runner.run_cell, *words)
             if line.held and self.hold is not None:
                 self.hold.waits_for(future)
+            engine_of(future)[1].running_line = RunningLine(functools.partial(self.ask_use, state))
             reply: CellReply | None = None
             try:
                 with contextlib.nullcontext() if state.held else self.workers.successors.watching(

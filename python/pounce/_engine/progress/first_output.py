@@ -31,18 +31,21 @@ class FirstOutput:
         When they were here, on the monotonic clock; 0: not yet.
     words : str
         What was taken for a loss: ``loss: 0.31``.
+    in_line : bool
+        Its last print has begun a line and not ended it, as bars do.
     """
 
-    __slots__ = ("_begun", "_chars", "loss", "output", "words")
+    __slots__ = ("_begun", "_chars", "in_line", "loss", "output", "words")
 
     def __init__(self) -> None:
         self.output = self.loss = 0.0
-        self.words = ""
+        self.words, self.in_line = "", False
         self._begun = ""  # the line that has begun
         self._chars = 0
 
     def printed(self, data: Any) -> None:
         self.output = self.output or time.monotonic()
+        self.in_line = bytes(data[-1:]) != b"\n"
         if not self.loss and self._chars < _MOST_CHARS:
             text = self._begun + bytes(data).decode("utf-8", "replace")
             self._chars += len(data)

@@ -12,6 +12,7 @@ from IPython.core.completer import IPCompleter, provisionalcompleter
 from IPython.core.magics.namespace import NamespaceMagics
 
 from ..._common.cell_protocol import CompletionRow, Look, LookAnswer
+from .lease_use import lease_use
 
 
 class LookAnswers:
@@ -28,6 +29,8 @@ class LookAnswers:
             return LookAnswer(completions=self._completions(look))
         if look.kind == "inspect":
             return LookAnswer(bundle=self._bundle(look))
+        if look.kind == "use":
+            return LookAnswer(use=lease_use())
         print_table(self._shell, look.text)
         return LookAnswer(table="".join(printed))
 

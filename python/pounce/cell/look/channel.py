@@ -19,6 +19,7 @@ from ..workers import Workers
 
 _LONGEST_S = 1.0
 _WARMS_UP = Look("complete", "int", 3)
+_USE = Look("use", "")
 
 
 class Pending:
@@ -31,6 +32,10 @@ class Pending:
     def came(self, answer: LookAnswer) -> None:
         self._answer = answer
         self._came.set()
+
+    def now(self) -> dict[str, float] | None:
+        """What the lease uses, if that has come."""
+        return self._answer.use if self._answer is not None else None
 
     def answer(self) -> LookAnswer | None:
         """Blocks for a second at most. None: the worker has not answered in time."""
@@ -60,6 +65,10 @@ class LookChannel:
                 self._warm |= {state.holder} if look.kind == _WARMS_UP.kind else set()
                 return pending
         return None
+
+    def ask_use(self, state: NotebookState) -> Pending | None:
+        """What its worker's lease uses now. Does not block."""
+        return self.ask(state, _USE)
 
     def warm_up(self) -> None:
         """Has each worker load what completion needs, in good time. Does not block."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..._common.cell_protocol import Look
+from ..stop import say
 from .channel import LookChannel, Pending
 from .places import Places
 
@@ -19,7 +20,7 @@ class Inspection:
 
     def inspect(self, name: str, detail_level: int = 0, omit_sections: Iterable[str] = ()) -> dict[str, str]:
         look = Look("inspect", name, detail=detail_level, omit=list(omit_sections))
-        home = self._places.home(name.partition(".")[0].partition("[")[0])
+        home = self._places.home(first_name(name))
         found = _bundle([self._channel.ask(home, look)]) if home is not None else None
         if found is not None:
             return found
@@ -30,6 +31,32 @@ class Inspection:
             if found is None:
                 raise
             return found
+
+
+class Pages:
+    """In front of ``_inspect`` of a shell: what ``name?`` and ``name??`` page in a cell that runs in the notebook."""
+
+    def __init__(self, shell: Any, channel: LookChannel, places: Places):
+        self._shell, self._channel, self._places = shell, channel, places
+        self._local = shell._inspect
+
+    def inspect(self, method: str, name: str, namespaces: Any = None, **options: Any) -> Any:
+        home = self._places.home(first_name(name)) if method == "pinfo" and namespaces is None else None
+        if home is None:
+            return self._local(method, name, namespaces, **options)
+        found = _bundle([self._channel.ask(home, Look("inspect", name, detail=options.get("detail_level", 0)))])
+        if found is None:
+            return say(f"{name} is not in the notebook, and no worker tells of it now: a %%pounce cell that reads "
+                       f"{first_name(name)} brings it back")
+        from IPython.core.page import page
+
+        if not self._shell.enable_html_pager:
+            found.pop("text/html", None)
+        return page(found)
+
+
+def first_name(name: str) -> str:
+    return name.strip().partition(".")[0].partition("[")[0]
 
 
 def _bundle(asked: list[Pending | None]) -> dict[str, str] | None:
