@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -44,13 +45,27 @@ class Server:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{port}"
-        self._log = folder / "server.log"
+        self._folder, self._log = folder, folder / "server.log"
         self._signs_in = {"Authorization": "Basic " + base64.b64encode(sign_in.encode()).decode()} if sign_in else {}
-        with self._log.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "mlflow", "server", *words, "--backend-store-uri", f"sqlite:///{folder}/runs.db",
-                 "--artifacts-destination", f"{folder}/artifacts", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"],
-                cwd=folder, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", **(environment or {})})
+        self._command = [sys.executable, "-m", "mlflow", "server", *words, "--backend-store-uri", f"sqlite:///{folder}/runs.db",
+                         "--artifacts-destination", f"{folder}/artifacts", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+        self._environment = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", **(environment or {})}
+        self.start()
+
+    def start(self) -> None:
+        """Also again, after kill(), at the same address."""
+        with self._log.open("a") as log:
+            self.process = subprocess.Popen(self._command, cwd=self._folder, stdout=log, stderr=subprocess.STDOUT, env=self._environment,
+                                            start_new_session=True)
+
+    def kill(self) -> None:
+        """As a machine that fails: none of its processes ends by itself."""
+        self.signal(signal.SIGKILL)
+        self.process.wait(30)
+
+    def signal(self, number: int) -> None:
+        """To all of its processes."""
+        os.killpg(self.process.pid, number)
 
     def wait(self) -> None:
         deadline = time.monotonic() + 180

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from . import here
 
@@ -29,6 +29,11 @@ def path_of(uri: str) -> str:
     if place.startswith("file:"):
         return unquote(urlsplit(place).path)
     return place if os.path.isabs(place) else ""
+
+
+def without_password(uri: str) -> str:
+    parts = urlsplit(uri)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else uri
 
 
 def is_this_machines_own(uri: str) -> bool:

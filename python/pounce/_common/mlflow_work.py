@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 BEGUN = "pounce_mlflow_run"  # the kind of message with the id of a run that a call has begun
 # The kind of message with which a worker requests the notebook's secrets for MLflow; they come under the same name.
@@ -20,6 +20,8 @@ class Origin:
     run: str = ""  # the id of the run that is active there: a worker need not import MLflow to know it
     record: str = ""  # the name of the call's record (_record/store.py); empty: it has none
     rerun_of: str = ""  # the run that the call repeats
+    name: str = ""  # of a task with a name: that of a run that it begins
+    parent: str = ""  # the run below which such a run is
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class CallRuns:
 
     runs: list[bytes]
     origin: Origin
+    variables: dict[str, str] = field(default_factory=dict)  # MLflow's, for a task without the notebook's environment
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from .._record import calls
 from .._record.store import Record, kept, note_call
 from ..errors import PounceError
 from . import mlflow_stores
-from .options import Options
 from .status_line import output
 from .task import Task
 
@@ -54,9 +53,7 @@ def of_call(task: Task, launcher: str, prefix: str = "", is_recorded: bool = Fal
     """
     if mlflow_options.FLUENT not in sys.modules:
         return None
-    runs = mlflow_options.stack()
-    if not runs and not _rerun_of.get():
-        runs = mlflow_options.stack_of(threading.main_thread().ident or 0)
+    runs = active_runs()
     resources = task.asks.resources if task.asks is not None else None
     if runs:
         task.mlflow_run = runs[-1].info.run_id
@@ -68,19 +65,16 @@ def of_call(task: Task, launcher: str, prefix: str = "", is_recorded: bool = Fal
     return CallRuns(mlflow_options.as_bytes(runs), comes_from)
 
 
+def active_runs() -> list[Any]:
+    """Of this thread, or else of the main one."""
+    runs = mlflow_options.stack()
+    if not runs and not _rerun_of.get():
+        runs = mlflow_options.stack_of(threading.main_thread().ident or 0)
+    return runs
+
+
 def _innermost(runs: Sequence[Any]) -> str:
     return str(runs[-1].info.run_id) if runs else ""
-
-
-def of_detached(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options,
-                prefix: str) -> CallRuns | None:
-    """What a detached task brings: no run of the notebook's, which may have ended, and where it comes from. Writes its
-    record, since this process may end before the task begins a run. None: MLflow is not imported here."""
-    if mlflow_options.FLUENT not in sys.modules:
-        return None
-    comes_from = origin(options.resources.class_)
-    record = calls.recorded(function, args, kwargs, options, prefix, comes_from.commit, options.name)
-    return CallRuns([], _with(comes_from, record and kept(record)))
 
 
 def logs_into(task: Task, run: str, begins: bool) -> None:
@@ -113,10 +107,10 @@ def _keep(record: Record, run: str, begins: bool) -> None:
 def _recorded(task: Task, comes_from: Origin, prefix: str) -> Origin:
     assert task.call is not None
     task.record = calls.recorded(*task.call, task.asks, prefix, comes_from.commit)
-    return _with(comes_from, task.record and task.record.name)
+    return with_record(comes_from, task.record and task.record.name)
 
 
-def _with(comes_from: Origin, record: str | None) -> Origin:
+def with_record(comes_from: Origin, record: str | None) -> Origin:
     return replace(comes_from, record=record or "", rerun_of=_rerun_of.get())
 
 

@@ -36,7 +36,7 @@ _INLINE_BUFFERS = 1000  # per call: each is a frame of its message, which has 1,
 _MESSAGE_BYTES = 32 * 1024 * 1024  # a frame has at most 64 MiB
 _SMALL_BYTES = 4096  # a smaller argument never becomes an object
 _LOOKED_INTO = 16  # waiting calls at most, with which a call's modules are still looked up
-_MLFLOW = "mlflow"
+_MLFLOW, _MLFLOWS = "mlflow", "MLFLOW_"  # the module, and how its variables begin
 _NO_ARGUMENTS = [serialize.NO_ARGUMENTS]
 
 
@@ -288,7 +288,7 @@ class Submitter:
                              "Leave out one of the two.")
         name = name_of(function)
         try:
-            runs = None if _MLFLOW not in sys.modules else self._runs_of_detached(options, function, args, kwargs)
+            runs = self._runs_of_detached(options, function, args, kwargs)
             parts = detached.parts_of(function, args, kwargs, streams, self._settings().for_disk(), runs)
         except errors.PounceError:
             raise
@@ -300,9 +300,12 @@ class Submitter:
 
     def _runs_of_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...],
                           kwargs: dict[str, Any]) -> CallRuns | None:
-        from . import mlflow_runs
+        """None: MLflow is in use neither here nor, as far as the environment says, there."""
+        if _MLFLOW not in sys.modules and not any(name.startswith(_MLFLOWS) for name in os.environ):
+            return None
+        from . import mlflow_detached
 
-        return mlflow_runs.of_detached(function, args, kwargs, options, self.session.prefix)
+        return mlflow_detached.of_task(function, args, kwargs, options, self.session)
 
     def scatter(self, value: Any, device: str | None = None) -> Ref:
         """`value` as an object, sent at once to the present workers; with `device` its arrays go to a device there."""

@@ -18,6 +18,7 @@ from typing import Any
 from .._common.mlflow_work import BEGUN, CallRuns, MlflowState, Origin
 from .._common.settings import mlflow_options
 from .._common.settings.setting import differing, packed
+from .tracking import variables
 from .tracking.process import WorkerProcess
 
 _REGISTRY, _CONTEXT = "_tracking_store_registry", "_run_context_provider_registry"  # MLflow's, without a public name
@@ -86,6 +87,8 @@ def imported(here: dict[str, str], process: WorkerProcess) -> None:
 def begin_call(work: CallRuns | None) -> None:
     """The call logs into these runs; None: its kernel has not imported MLflow."""
     global _coming, _of_cells, _origin
+    if work is not None and work.variables:
+        variables.set_for_call(work.variables)
     _origin = work.origin if work is not None else Origin()
     _coming = work.runs if work is not None else []
     if is_here():
@@ -108,8 +111,14 @@ def end_call(failed: bool) -> None:
     global _coming, _of_cells, _origin
     cells, _coming, _of_cells = _of_cells, [], []
     _origin = replace(_origin, run="")
-    if not is_here():
-        return
+    try:
+        if is_here():
+            _end_runs(failed, cells)
+    finally:
+        variables.put_back()
+
+
+def _end_runs(failed: bool, cells: list[Any]) -> None:
     _system_metrics().end()
     try:
         while (stack := mlflow_options.stack()) and stack[-1].info.run_id not in _theirs:
@@ -212,7 +221,7 @@ class _Context:
         return True
 
     def tags(self) -> dict[str, str]:
-        return _tags()
+        return _tags() | ({} if mlflow_options.stack() else _tags_of_named())
 
 
 def _tag(store: Any) -> None:
@@ -235,6 +244,12 @@ def logs_into(run: str, store: Any = None) -> None:
     tag = sys.modules["mlflow.entities"].RunTag
     with contextlib.suppress(Exception):
         store.log_batch(run, metrics=[], params=[], tags=[tag(name, value) for name, value in _tags().items()])
+
+
+def _tags_of_named() -> dict[str, str]:
+    """For a run that a task with a name begins, if its code says nothing else."""
+    found = {"mlflow.runName": _origin.name, "mlflow.parentRunId": _origin.parent}
+    return {name: value for name, value in found.items() if value}
 
 
 def _tags() -> dict[str, str]:

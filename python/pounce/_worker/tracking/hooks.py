@@ -16,11 +16,11 @@ import tempfile
 import threading
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from ..._common import task_end
 from ..._common.after_import import AfterImport
 from ..._common.machine import is_private_folder
+from ..._common.mlflow_uri import without_password
 from ..._common.settings import mlflow_options
 from .attempts import within_limits
 from .link import Link
@@ -202,11 +202,6 @@ def _link_of(store: Any) -> Link | None:
             send = functools.partial(_send, server)
             _links[server] = Link(server, _folder(server), _room(), send, _renewal.is_renewed)
         return _links[server]
-
-
-def without_password(address: str) -> str:
-    parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _with_password(server: str, address: str) -> str:
