@@ -4,8 +4,9 @@
     tests/bench/tracking.py [--workers 16] [--each 625] [--mlflow 3|2] [--away] [--ratio]
 
 A real server on SQLite, the local launcher. `calls`: each worker logs its part of one metric's history into the notebook's run, a request for
-each. `gang`: rank 0 does, and each rank has system metrics. --away: the server is killed in the middle of each, and started again. --ratio: a
-metric logged by a call beside one logged by the notebook itself, to the same server, in turn. Prints lines of JSON.
+each. `gang`: rank 0 does, and each rank has system metrics. --away: the server is killed in the middle of each, and started again when all of
+them have ended and their workers are gone: a worker that comes then sends what they have left. --ratio: a metric logged by a call beside one
+logged by the notebook itself, to the same server, in turn. Prints lines of JSON.
 """
 
 from __future__ import annotations
@@ -13,15 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import threading
-import time
 from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 import tempfile
 
-from conftest import made_home
+from conftest import Script, made_home
 from mlflow_test import SECOND, Server
 
 BEGIN = """
@@ -36,6 +35,18 @@ BEGIN = """
             mlflow.log_metric("m", step / 2, step)
         return os.getpid(), mlflow.__version__
 """
+NEXT = """
+    def sends():
+        import mlflow
+        mlflow.log_metric("next", 1)
+        return mlflow.active_run().info.run_id
+    if {away}:
+        while not os.path.exists("back"): time.sleep(0.1)
+        reads, deadline = mlflow.MlflowClient(), time.monotonic() + 300
+        with pounce.Client() as client:
+            client.submit(sends).result()
+            while len(reads.get_metric_history(run, "m")) < {workers} * {each} and time.monotonic() < deadline: time.sleep(0.5)
+"""
 CALLS = BEGIN + """
     client = pounce.Client(workers=f"{{WORKERS}}:{{WORKERS}}")
     def meets(number):
@@ -47,12 +58,11 @@ CALLS = BEGIN + """
     found = [one.result() for one in [client.submit(logs, part) for part in range(WORKERS)]]
     report(seconds=time.monotonic() - start, workers=len(set(pid for pid, _ in found)), mlflow=found[0][1])
     client.close()
-"""
+""" + NEXT
 GANG = BEGIN + """
     os.environ |= {{"MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING": "true", "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL": "0.2"}}
     EACH = EACH * WORKERS
     def rank():
-        import mlflow
         from pounce._worker.tracking import system_metrics
         me, own = pounce.rank().rank, system_metrics._Watch._take
         def counted(watch, run, found):
@@ -60,6 +70,7 @@ GANG = BEGIN + """
                 file.writelines(f"system/{{os.uname().nodename}}/rank{{me}}/{{name}}\\n" for name in found)
             own(watch, run, found)
         system_metrics._Watch._take = counted
+        import mlflow  # with its first sample
         with open(f"begun{{me}}", "w"): pass
         while sum(name.startswith("begun") for name in os.listdir(".")) < WORKERS: time.sleep(0.02)
         if me == 0:
@@ -72,7 +83,7 @@ GANG = BEGIN + """
     with pounce.Client().gang(workers=WORKERS) as gang:
         found = gang.run(rank)
     report(seconds=time.monotonic() - start, workers=len(set(pid for pid, _ in found)), mlflow=found[0][1])
-"""
+""" + NEXT
 RATIO = BEGIN + """
     client = pounce.Client()
     report(run=run)
@@ -100,15 +111,13 @@ def measured(server: Server, program: str, words: argparse.Namespace) -> None:
         home.environment |= {"MLFLOW_TRACKING_URI": server.address, "MLFLOW_DISABLE_TELEMETRY": "true"}
         if words.mlflow == 2:
             home.environment["PYTHONPATH"] = str(SECOND)
-        script = home.start(program.format(workers=words.workers, each=words.each))
-        over = threading.Event()
+        script = home.start(program.format(workers=words.workers, each=words.each, away=words.away))
         if words.away:
-            threading.Thread(target=break_down, args=(server, script, words.workers * words.each, over)).start()
+            break_down(server, script, words.workers * words.each)
+            (home.folder / "back").touch()
         script.ended(seconds=1800)
-        over.set()
         facts = script.reports
         whole = words.workers * words.each
-        arrived(server, facts["run"], whole)
         steps = Counter(history(server, facts["run"], "m"))
         missing, twice = sorted(set(range(whole)) - set(steps)), [step for step, count in steps.items() if count > 1]
         told = [line for line in script.stderr.splitlines() if line.startswith("pounce:")]
@@ -123,27 +132,14 @@ def measured(server: Server, program: str, words: argparse.Namespace) -> None:
             print(json.dumps({"series": len(samples), "samples": sum(samples.values()), "arrived": sum(there.values()), "wrong": wrong}))
 
 
-def break_down(server: Server, script: object, whole: int, over: threading.Event) -> None:
-    """Kills the server when it has a third of them, and starts it again some seconds later."""
-    while not over.wait(0.5):
-        run = script.reports.get("run")  # type: ignore[attr-defined]
-        if run and len(history(server, run, "m")) > whole / 3:
-            server.kill()
-            over.wait(5)
-            server.start()
-            return
-
-
-def arrived(server: Server, run: str, whole: int) -> None:
-    """Waits for what the workers that are left still send."""
-    last, until = -1, time.monotonic() + 60
-    while time.monotonic() < until:
-        now = len(history(server, run, "m"))
-        if now >= whole:
-            return
-        if now != last:
-            last, until = now, time.monotonic() + 60
-        time.sleep(0.5)
+def break_down(server: Server, script: Script, whole: int) -> None:
+    """Kills the server when it has a third of them, and starts it again when the program has no worker any more."""
+    script.until(lambda one: "run" in one.reports, "it has begun", 600)
+    script.until(lambda one: len(history(server, one.reports["run"], "m")) > whole / 3, "a third is there", 1200)
+    server.kill()
+    script.until(lambda one: "seconds" in one.reports, "all have ended", 1200)
+    server.start()
+    server.wait()
 
 
 def ratio(server: Server, words: argparse.Namespace) -> None:

@@ -185,11 +185,11 @@ def test_the_page_of_settings_lists_every_row_of_the_table():
 def test_proxies_hubs_and_folders_of_compilers_that_the_kernel_was_started_with_follow():
     program = "from pounce._engine.changed_settings import ChangedSettings\nprint(sorted(ChangedSettings().since(0).rows['environment']))"
     started = {"HTTPS_PROXY": "http://proxy:3128", "HF_HUB_OFFLINE": "1", "http_proxy": "http://localhost:1", "OTHER": "1",
-               "TRITON_CACHE_DIR": "/tmp/kernels"}
+               "TRITON_CACHE_DIR": "/tmp/kernels", "AWS_SECRET_ACCESS_KEY": "k", "AWS_DEFAULT_REGION": "eu"}
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, **started}, capture_output=True, text=True, check=True)
 
     names = done.stdout
-    assert all(name in names for name in ("HTTPS_PROXY", "HF_HUB_OFFLINE", "TRITON_CACHE_DIR"))
+    assert all(name in names for name in ("HTTPS_PROXY", "HF_HUB_OFFLINE", "TRITON_CACHE_DIR", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"))
     assert "http_proxy" not in names and "OTHER" not in names
 
 

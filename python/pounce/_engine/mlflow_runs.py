@@ -32,6 +32,7 @@ from .status_line import output
 from .task import Task
 
 _PAGE = "__vsc_ipynb_file__"  # VS Code names the notebook in this variable of it
+_SIGNS_IN = ("MLFLOW_", "AWS_", "AZURE_", "GOOGLE_")  # so variables begin that may do it
 _keeping: set[threading.Thread] = set()  # they write records
 _rerun_of = ContextVar("rerun_of", default="")
 _cell_left: MlflowState | None = None  # before the notebook has imported MLflow
@@ -146,8 +147,8 @@ def _commit(path: str) -> str:
 
 
 def secrets() -> dict[str, str]:
-    """What this process has at present to sign in to MLflow's server: for a worker that was refused."""
-    return {name: value for name, value in os.environ.items() if name.startswith("MLFLOW_") and is_secret(name, value)}
+    """What this process has at present to sign in to MLflow's server and its stores: for a worker that was refused."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_SIGNS_IN) and is_secret(name, value)}
 
 
 # ---- what a cell left on its worker ----

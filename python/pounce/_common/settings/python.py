@@ -78,9 +78,10 @@ def set_decimal(library: Any, saved: dict[str, Any]) -> None:
 
 # ---- what a kernel was started with ----
 
-# Proxies, hubs and the folders of compilers: a notebook's server sets them for its kernels, and no worker is started
-# with them.
+# Proxies, hubs, object stores and the folders of compilers: a notebook's server sets them for its kernels, and no
+# worker is started with them.
 _PASSED_ON = ("*_PROXY", "*_proxy", "HF_*", "HUGGINGFACE_*", "TRANSFORMERS_*", "WANDB_*", "MLFLOW_*",
+              "AWS_*", "AZURE_STORAGE_*", "GOOGLE_APPLICATION_CREDENTIALS",
               "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "TORCH_HOME",
               "TORCH_EXTENSIONS_DIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_HOME", "TRITON_CACHE_DIR", "NUMBA_CACHE_DIR",
               "JAX_COMPILATION_CACHE_DIR")

@@ -48,8 +48,9 @@ class Attempt:
 _present = threading.local()
 
 
-def attempt(send: Callable[[], Any], answers_s: float) -> tuple[Outcome, Any, int]:
-    """What became of it, what it returned or raised, and the server's status."""
+def attempt(send: Callable[[], Any], answers_s: float, size: int = 0) -> tuple[Outcome, Any, int]:
+    """What became of it, what it returned or raised, and the server's status. `size`: of the file that it sends; the
+    limit is that for an answer, whatever is sent before."""
     outcome, value, status = _once(send, answers_s)
     if outcome is None:
         outcome, value, status = _once(send, answers_s, again=True)

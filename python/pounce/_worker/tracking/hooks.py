@@ -22,10 +22,11 @@ from ..._common.after_import import AfterImport
 from ..._common.machine import is_private_folder
 from ..._common.mlflow_uri import without_password
 from ..._common.settings import mlflow_options
+from . import object_stores
 from .attempts import within_limits
 from .link import Link
 from .process import WorkerProcess
-from .records import KEPT, Record
+from .records import KEPT, Record, added_to_tag, run_of_artifact
 from .renewal import Renewal
 
 _REST, _STORE, _HTTP = "mlflow.utils.rest_utils", "mlflow.store.tracking.rest_store", "http_request"
@@ -61,6 +62,7 @@ def install(process: WorkerProcess) -> None:
         _follow_artifacts()
     else:
         AfterImport(_ARTIFACTS, _follow_artifacts)
+    object_stores.install(_link_to_store)
     os.register_at_fork(after_in_child=_forked)
 
 
@@ -158,9 +160,10 @@ def _send(server: str, record: Record, copies: str) -> None:
     if "adds" in record:
         answer = _call(store, messages.GetRun, json.dumps({"run_id": body["run_id"]}))
         present = next((tag.value for tag in answer.run.data.tags if tag.key == body["key"]), "")
-        if present.endswith(body["value"]):  # its answer was lost
+        value = added_to_tag(present, body["value"])
+        if value is None:
             return
-        body = {**body, "value": f"{present}; {body['value']}".removeprefix("; ")}
+        body = {**body, "value": value}
     _call(store, getattr(messages, record["api"]), json.dumps(body))
 
 
@@ -178,9 +181,8 @@ def _log_artifact(repository: Any, local_file: Any, artifact_path: Any = None) -
     link = next((link for server, link in _links.items() if uri.startswith(server + "/")), None)
     if link is None:
         return _log_file(repository, local_file, artifact_path)
-    run = re.search(r"/([0-9a-f]{32})/artifacts", uri)
-    record = {"file": uri, "path": artifact_path, "run": run[1] if run else ""}
-    link.log_file(record, os.fspath(local_file), lambda: _log_file(repository, local_file, artifact_path))
+    record = {"file": uri, "path": artifact_path, "run": run_of_artifact(uri)}
+    link.log_files([(record, os.fspath(local_file))], lambda: _log_file(repository, local_file, artifact_path))
 
 
 def _repository(uri: str) -> Any:
@@ -200,8 +202,17 @@ def _link_of(store: Any) -> Link | None:
         _stores[server] = store
         if server not in _links:
             send = functools.partial(_send, server)
-            _links[server] = Link(server, _folder(server), _room(), send, _renewal.is_renewed)
+            _links[server] = Link(f"MLflow's server {server}", _folder(server), _room(), send, _renewal.is_renewed)
         return _links[server]
+
+
+def _link_to_store(store: str, send: Any, attempt: Any) -> Link:
+    with _lock:
+        if store not in _links:
+            name = f"the artifact store {store}"
+            _links[store] = Link(name, _folder(store), _room(), send, _renewal.is_renewed, attempt,
+                                 object_stores.KEYS, object_stores.UPLOAD_S)
+        return _links[store]
 
 
 def _with_password(server: str, address: str) -> str:

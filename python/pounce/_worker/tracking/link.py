@@ -1,4 +1,4 @@
-"""``Link``: the way to one of MLflow's servers.
+"""``Link``: the way to one of MLflow's servers, or to a store of artifacts.
 
 As long as the server answers, each request goes to it at once, in the thread that logs. After one that was not
 answered all of them go to the spool, and a thread sends them in order: the code that logs does not wait. When nothing
@@ -8,6 +8,8 @@ waits any more, requests go at once again.
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import sys
 import threading
 import time
@@ -17,9 +19,10 @@ from typing import Any
 
 from .attempts import Outcome, attempt
 from .records import Record, added_tag, contents, first_request, in_words, run_of
-from .spool import Full, Spool
+from .spool import Full, Spool, size_of
 
 MISSING = "pounce.missing"  # the tag of a run that lacks something
+_OF_A_SERVER = ("token or password", "MLFLOW_TRACKING_TOKEN")
 _ANSWERS_S = 4.0        # how long code that logs waits for the server
 _IS_SLOW_S = 2.0        # after such an answer the code that logs waits no longer
 _ANSWERS_LATE_S = 60.0  # how long the thread waits for it
@@ -28,14 +31,19 @@ _PAUSE_S = 0.5          # after the first request that was not answered; then tw
 _LONGEST_PAUSE_S = 10.0
 
 Send = Callable[[Record, str], Any]  # with the folder of the copies of artifacts
+Attempt = Callable[..., "tuple[Outcome, Any, int]"]  # of a request, seconds and the bytes of its files
 
 
 class Link:
-    """Any thread. `server`: its address without a password. `send` makes the request of a record; `is_renewed` says
-    whether there is another token now."""
+    """Any thread. `name`: what the person is told of, without a password. `send` makes the request of a record;
+    `is_renewed` says whether there is another token now; `attempt` runs a request within limits of time; `secret` is
+    how a person calls what signs in, and a variable of it; `artifact_s`: how long code waits until a file is stored."""
 
-    def __init__(self, server: str, folder: str, most_bytes: int, send: Send, is_renewed: Callable[[], bool]):
-        self._server, self._folder, self._send, self._is_renewed = server, folder, send, is_renewed
+    def __init__(self, name: str, folder: str, most_bytes: int, send: Send, is_renewed: Callable[[], bool],
+                 attempt: Attempt = attempt, secret: tuple[str, str] = _OF_A_SERVER,
+                 artifact_s: float = _ARTIFACT_S):
+        self._name, self._folder, self._send, self._is_renewed = name, folder, send, is_renewed
+        self._attempt, self._secret, self._artifact_s = attempt, secret, artifact_s
         self._changed = threading.Condition()  # guards all of the following
         self._own = Spool(folder, most_bytes)
         self._left = list(Spool.left(folder))  # of processes that are gone
@@ -56,7 +64,7 @@ class Link:
         """The server's answer; None: it has not answered yet. Raises what MLflow raises about the request itself."""
         if self._goes_at_once():
             begun = time.monotonic()
-            outcome, value, status = attempt(direct, _ANSWERS_S)
+            outcome, value, status = self._attempt(direct, _ANSWERS_S)
             if outcome is Outcome.SENT:
                 self._is_slow = time.monotonic() - begun > _IS_SLOW_S
                 return value
@@ -69,17 +77,26 @@ class Link:
             return None
         return direct()  # there is no room, and the server is slow, not away
 
-    def log_file(self, record: Record, file: str, direct: Callable[[], Any]) -> None:
-        """The same for an artifact. It is large, so it goes at once unless the server is away."""
-        if self._state is Outcome.SENT:
-            outcome, value, status = attempt(direct, _ARTIFACT_S)
+    def log_files(self, files: list[tuple[Record, str]], direct: Callable[[], Any]) -> None:
+        """The same for artifacts, each with its file here. They are large, so they go at once unless the server is
+        away; but not before those that wait, which an earlier file of the same name may be."""
+        if self._state is Outcome.SENT and self._is_drained(_ARTIFACT_S):
+            outcome, value, status = self._attempt(direct, self._artifact_s, sum(size_of(file) for _, file in files))
             if outcome is Outcome.SENT:
                 return
             if outcome is Outcome.WRONG:
                 raise value
             self._failed(outcome, status)
-        if not self._keep(lambda: {**record, "copy": self._own.copy(file)}, contents(record), run_of(record)):
-            direct()
+        else:
+            self._look_for_token()
+        for record, file in files:
+            if not self._keep(lambda: {**record, "copy": self._own.copy(file)}, contents(record), run_of(record)):  # noqa: B023
+                return direct()  # it sends them all
+
+    def _is_drained(self, seconds: float) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waits() or self._state is not Outcome.SENT, seconds)
+            return not self._waits()
 
     def read(self, direct: Callable[[], Any], known: Any) -> Any:
         """The server's answer; while it is away, what is known. Where that is None MLflow asks in its own way."""
@@ -87,7 +104,7 @@ class Link:
             return direct()
         if self._state is not Outcome.SENT and self._waits():
             return known
-        outcome, value, status = attempt(direct, _ANSWERS_S)
+        outcome, value, status = self._attempt(direct, _ANSWERS_S)
         if outcome is Outcome.WRONG:
             raise value
         if outcome is Outcome.SENT:
@@ -110,7 +127,7 @@ class Link:
                 if self._state is Outcome.SENT:
                     return False
                 self._lack(run, counts, "not kept for want of room")
-                self._say("full", f"what is logged for MLflow's server {self._server} is no longer kept ({full}): "
+                self._say("full", f"what is logged for {self._name} is no longer kept ({full}): "
                                   f"the tag {MISSING} of its run will say what is missing")
             self._begin()
             return True
@@ -122,12 +139,12 @@ class Link:
             self._changed.notify_all()
             kept = f"what is logged is kept in {self._folder}"
             if outcome is Outcome.REFUSED:
-                new = "and sent when the notebook has a new one, as in MLFLOW_TRACKING_TOKEN"
-                self._say("refused", f"MLflow's server {self._server} refuses the token or password ({status}): "
-                                     f"{kept}, {new}")
+                what, variable = self._secret
+                self._say("refused", f"{self._name} refuses the {what} ({status}): {kept}, and sent when the notebook "
+                                     f"has another, as in {variable}")
             else:
                 why = f"answers with {status}" if status else "does not answer"
-                self._say("away", f"MLflow's server {self._server} {why}: {kept}, and sent when it is back")
+                self._say("away", f"{self._name} {why}: {kept}, and sent when it is back")
 
     # ---- the thread that sends ----
 
@@ -148,7 +165,9 @@ class Link:
                     return
             spool, record, count, end = found
             begun = time.monotonic()
-            outcome, value, status = attempt(lambda: self._send(record, spool.copies), _ANSWERS_LATE_S)  # noqa: B023
+            size = size_of(os.path.join(spool.copies, record["copy"])) if "copy" in record else 0
+            send = functools.partial(self._send, record, spool.copies)
+            outcome, value, status = self._attempt(send, _ANSWERS_LATE_S, size)
             with self._changed:
                 if outcome in (Outcome.SENT, Outcome.WRONG):
                     pause = _PAUSE_S
@@ -183,9 +202,9 @@ class Link:
             self._one_by_one = count
             return
         self._one_by_one = max(0, self._one_by_one - 1)
-        if not is_sent:
+        if not is_sent and "adds" not in record:  # what says that something is missing is not missed itself
             self._lack(run_of(record), contents(record), "refused by the server")
-            self._say("wrong", f"MLflow's server {self._server} refused what was logged before: {str(error)[:300]}")
+            self._say("wrong", f"{self._name} refused what was logged before: {str(error)[:300]}")
         if "copy" in record:
             spool.drop_copy(record["copy"])
         spool.sent(end)
@@ -236,7 +255,7 @@ class Link:
                 self._begin()
             self._changed.wait_for(lambda: not self._waits() or self._state is not Outcome.SENT, seconds)
             if self._waits() and not self._is_said:
-                print(f"pounce: MLflow's server {self._server} still lacks what waits in {self._folder}",
+                print(f"pounce: {self._name} still lacks what waits in {self._folder}",
                       file=sys.stderr, flush=True)
             self._is_said = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -34,6 +35,16 @@ def contents(record: Record) -> Counter[str]:
 def added_tag(run: str, key: str, value: str) -> Record:
     """A tag to whose present value this one is added."""
     return {"api": "SetTag", "adds": True, "body": {"run_id": run, "run_uuid": run, "key": key, "value": value}}
+
+
+def added_to_tag(present: str, more: str) -> str | None:
+    """None: it is there already, and only the answer was lost."""
+    return None if present.endswith(more) else f"{present}; {more}".removeprefix("; ")
+
+
+def run_of_artifact(uri: str) -> str:
+    found = re.search(r"/([0-9a-f]{32})/artifacts", uri)
+    return found[1] if found else ""
 
 
 def first_request(waiting: list[Record]) -> tuple[Record, int]:

@@ -103,6 +103,9 @@ class Spool:
         name = os.path.join(uuid.uuid4().hex, os.path.basename(file))
         try:
             size = os.stat(file).st_size
+            if size > self._most_bytes:
+                name, may_wait = os.path.basename(file), self._most_bytes >> 20
+                raise Full(f"{name} has {size >> 20} MiB, and {may_wait} MiB may wait in {self._folder}")
             self._make_room(size)
             copy = os.path.join(self.copies, name)
             for folder in (self.copies, os.path.dirname(copy)):
@@ -175,7 +178,7 @@ class Spool:
         for folder in (os.path.dirname(self._folder), self._folder):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
-        self._others = sum(_size(path) for path, _, names in os.walk(self._folder) for path in
+        self._others = sum(size_of(path) for path, _, names in os.walk(self._folder) for path in
                            (os.path.join(path, name) for name in names))
         self._path = os.path.join(self._folder, f"{boot_id()}.{uuid.uuid4().hex}{_ENDING}")
         self._file = self._new_file(b"")
@@ -212,7 +215,7 @@ def _changed(path: str) -> float:
     return 0.0
 
 
-def _size(path: str) -> int:
+def size_of(path: str) -> int:
     with contextlib.suppress(OSError):
         return os.stat(path).st_size
     return 0
