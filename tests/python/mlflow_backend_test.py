@@ -28,6 +28,7 @@ entry_points:
   waits: {command: "touch waits; sleep 600"}
   quoted: {parameters: {text: string}, command: "echo \\"{text}\\""}
   again: {command: "python again.py"}
+  data: {parameters: {file: path}, command: "ls {file}"}
 """
 SHOW = """
 import json, os, sys
@@ -119,6 +120,8 @@ os.makedirs("empty")
 reports["refused"] = {
     "key": refusal(config={"partitoin": "x"}), "ntasks": refusal(config={"ntasks": "two"}), "no MLproject": refusal(uri="empty"),
     "quotes": refusal(entry="quoted", parameters={"text": "$(id)"}), "missing": refusal(), "nowhere": refusal(uri="nowhere"),
+    "yaml": refusal(uri="yaml"), "no map": refusal(uri="no map"), "no command": refusal(uri="no command"), "entry": refusal(entry="qouted"),
+    "no run": refusal(entry="data", parameters={"file": "runs:/0123456789abcdef/x"}), "no file": refusal(entry="data", parameters={"file": f"runs:/{shown.run_id}/x"}),
     "docker": refusal(uri="docker"), "editable": refusal(uri=f"file://{os.getcwd()}/repository.git#editable", manager=None, parameters={"text": "x"}), "conda": refusal(uri="conda", manager=None), "manager": refusal(config={"env": sys.prefix}, manager="virtualenv",
     parameters={"text": "x"}), "exports": refusal(config={"exports": ["NOT_SET"]}, parameters={"text": "x"})}
 try:
@@ -165,6 +168,9 @@ def reports(tmp_path_factory):
         (project / name).mkdir()
         (project / name / "MLproject").write_text(env + "\nentry_points: {main: {command: 'true'}}\n")
     (project / "conda" / "conda.yaml").write_text("dependencies: [python=3.11]\n")
+    for name, text in (("yaml", "entry_points: ["), ("no map", "entry_points: hello"), ("no command", "entry_points: {main: {comand: 'true'}}")):
+        (project / name).mkdir()
+        (project / name / "MLproject").write_text(text)
     (project / "broken.json").write_text("{")
     (home / "init").mkdir()
     (home / "init" / "bash").write_text("module() { echo modules are loaded; }\n")
@@ -240,6 +246,9 @@ def test_a_run_whose_job_could_not_tell_of_its_end_is_ended_by_the_next_one_that
     ("quotes", "would end the quotes around {text}", "MLflow adds its own"), ("missing", "missing parameters: 'text'", ""),
     ("nowhere", "there is no project at nowhere", "or a git repository"), ("docker", "Docker image pytorch", 'the key "container"'),
     ("editable", "a clone is another one in each run", 'Write "."'), ("conda", "there is no conda", '"env"'), ("manager", "--env-manager virtualenv makes one", "Leave one of them out"),
+    ("yaml", "no MLproject that MLflow can read: ParserError: while parsing a flow node", "main: {command"), ("no map", "no MLproject that MLflow can read", "Correct it"),
+    ("no command", "entry point main has no command", "command: python train.py"), ("entry", "no entry point qouted; did you mean quoted?", "Its entry points are main"),
+    ("no run", "0123456789abcdef not found", "runs:/ID/PATH"), ("no file", "MLflow did not give an artefact", "runs:/ID/PATH"),
     ("exports", "NOT_SET is not set here", "Set it in the shell"), ("no JSON", "Expecting property name", "")])
 def test_what_cannot_run_is_refused_with_cause_and_remedy_and_no_run_is_made(reports, what, cause, remedy):
     assert cause in reports["refused"][what] and remedy in reports["refused"][what]

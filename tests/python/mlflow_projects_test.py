@@ -114,6 +114,14 @@ def test_a_value_that_stays_one_word_is_not(template, value):
     command.check(template, {"alpha": "any"}, {"alpha": value})
 
 
+@pytest.mark.parametrize("template, cause", [
+    ("train.py {alhpa}", "{alhpa}, and its entry point has no such parameter; did you mean alpha?"), ("awk '{print}' {alpha}", "{print}"),
+    ("echo ${HOME}", "{HOME}"), ("echo {} {alpha}", "{}"), ("echo }", "not in pairs: Single '}'")])
+def test_braces_that_name_no_parameter_are_refused(template, cause):
+    error = refusal(lambda: command.check(template, {}, {"alpha": "1"}))
+    assert cause in error.text and "are doubled" in error.remedy
+
+
 def test_a_zero_byte_is_refused():
     assert "zero byte" in refusal(lambda: command.check("train.py {a}", {"a": "x\0y"}, {"a": "'x\0y'"})).text
 
@@ -195,7 +203,7 @@ def test_a_folder_is_used_as_it_lies_there_and_a_version_of_it_is_cloned(reposit
 
 @pytest.mark.parametrize("uri, version, cause", [
     ("nowhere", None, "no project at nowhere"), ("repository.git#other", None, "no folder other"), ("repository.git", "v9", "no commit, tag or branch v9"),
-    ("repository.git#../work", None, "no folder ../work"), ("repository.git", "--upload-pack=id", "no commit, tag or branch")])
+    ("repository.git#../work", None, "no folder ../work"), ("repository.git", "--upload-pack=id", "no commit, tag or branch"), (".", "v1", "is no git repository, so it has no version v1")])
 def test_a_source_that_is_not_there_is_refused_and_leaves_nothing(repository, at_home, uri, version, cause):
     def fetch():
         with fetched(uri, version):

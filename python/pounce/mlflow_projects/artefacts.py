@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mlflow.exceptions import ExecutionException, MlflowException
 from mlflow.tracking import MlflowClient
 
 from ..errors import BadRequest
@@ -13,19 +14,38 @@ _MOST_GIB = 4
 _RUNS = "runs:/"
 
 
+def with_paths(entry: Any, parameters: Mapping[str, Any], folder: str | None) -> str:
+    """The entry point's command. Artefacts are copied into `folder`, and the command has their paths.
+
+    Raises
+    ------
+    BadRequest
+        There is no such artefact.
+    """
+    try:
+        return str(entry.compute_command(parameters, folder))
+    except ExecutionException:  # of a parameter without a value
+        raise
+    except MlflowException as problem:
+        raise _not_had(problem) from None
+
+
 def check(entry: Any, parameters: Mapping[str, Any]) -> None:
     """Asks the store how large they are. Nothing is copied yet.
 
     Raises
     ------
     BadRequest
-        One is too large for that.
+        One is too large for that, or its run is not there.
     """
     for name, declared in entry.parameters.items():
         uri = str(parameters.get(name, declared.default or ""))
         if declared.type == "path" and uri.startswith(_RUNS):
             run, _, path = uri.removeprefix(_RUNS).partition("/")
-            gib = _bytes(MlflowClient(), run, path) / 2**30
+            try:
+                gib = _bytes(MlflowClient(), run, path) / 2**30
+            except MlflowException as problem:
+                raise _not_had(problem) from None
             if gib > _MOST_GIB:
                 raise BadRequest(f"the parameter {name} names an artefact of {gib:.1f} GiB, which MLflow would copy to "
                                  f"this machine: {uri}",
@@ -43,3 +63,8 @@ def _bytes(client: MlflowClient, run: str, path: str) -> int:
             entries += client.list_artifacts(run, each.path)
         total += each.file_size or 0
     return total
+
+
+def _not_had(problem: MlflowException) -> BadRequest:
+    return BadRequest(f"MLflow did not give an artefact that a parameter names: {problem.message.strip().rstrip('.')}",
+                      "Name one of a run of this store, as its page shows it: runs:/ID/PATH.")

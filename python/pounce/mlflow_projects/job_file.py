@@ -11,16 +11,13 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from mlflow.projects import utils as projects
-
 from .. import _core
 from .._batch.job_lines import job_lines, quoted
 from .._batch.placement import COMMAND, placed
-from .._engine.resource_words import did_you_mean
 from ..errors import BadRequest
 from .command import quote_after
 from .config import ProjectConfig, parsed
-from .launch import loaded_from
+from .entry import entry_of, loaded_from
 
 CONFIG = "slurm_config.json"
 _VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
@@ -42,7 +39,7 @@ def of_project(folder: Path, entry_point: str, parameters: Mapping[str, str]) ->
         There is no such project or entry point, a parameter has no value, or the configuration makes no sense.
     """
     project = loaded_from(folder, entry_point)
-    entry = _entry(project, entry_point)
+    entry = entry_of(project, entry_point)
     keys = _keys(folder / CONFIG)
     config = parsed(keys)
     place = placed(config.options)
@@ -68,15 +65,6 @@ def of_project(folder: Path, entry_point: str, parameters: Mapping[str, str]) ->
 
 
 # ---- what the project says ----
-
-
-def _entry(project: Any, entry_point: str) -> Any:
-    try:
-        return project.get_entry_point(entry_point)
-    except projects.ExecutionException:
-        names = entry_points(project)
-        raise BadRequest(f"the project has no entry point {entry_point}{did_you_mean(entry_point, names)}",
-                         f"It has {', '.join(names) or 'none'}.") from None
 
 
 def _keys(file: Path) -> dict[str, Any]:

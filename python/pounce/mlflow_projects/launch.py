@@ -27,10 +27,10 @@ from .._record import store
 from ..errors import BadRequest, OutcomeUnknown, PounceError
 from . import artefacts, command, environments, open_runs, record, script_link, variables
 from .config import IMAGE, parsed
+from .entry import entry_of, loaded_from
 from .source import Source, fetched
 from .submitted_run import OPEN, PounceSubmittedRun
 
-_SCRIPTS = (".py", ".sh", ".R")  # an entry point that is such a file needs no MLproject
 # What MLflow adds to a backend's configuration.
 _OF_MLFLOW = (projects.PROJECT_ENV_MANAGER, projects.PROJECT_SYNCHRONOUS, projects.PROJECT_DOCKER_ARGS,
               projects.PROJECT_STORAGE_DIR, projects.PROJECT_BUILD_IMAGE, projects.PROJECT_DOCKER_AUTH)
@@ -71,7 +71,7 @@ class Launch:
         self._keys = keys
         self._entry_point, self._parameters = entry_point, parameters
         self._project = loaded_from(source.folder, entry_point)
-        self._entry = self._project.get_entry_point(entry_point)
+        self._entry = entry_of(self._project, entry_point)
         self._secrets = variables.secrets(os.environ, config.exports)
         origin = f"{source.uri}@{source.commit}" if source.commit else os.path.realpath(source.folder)
         self._steps = variables.steps(os.environ, origin, entry_point, parameters)
@@ -102,7 +102,7 @@ class Launch:
         run_id = ""
         try:
             project = self._source.moved_into(folder.path)
-            text = self._entry.compute_command(self._parameters, self._folder_of_paths(folder))
+            text = artefacts.with_paths(self._entry, self._parameters, self._folder_of_paths(folder))
             run = projects.get_or_create_run(None, self._source.uri, experiment_id, str(project), self._version,
                                              self._entry_point, self._parameters)
             run_id = run.info.run_id
@@ -193,14 +193,6 @@ class Launch:
         tags = {MLFLOW_PROJECT_ENV: manager, "slurm_job_id": str(batch.job), "pounce.batch": batch.name,
                 "pounce.class": self._place.class_, **more}
         MlflowClient().log_batch(run_id, tags=[RunTag(name, value) for name, value in tags.items()])
-
-
-def loaded_from(folder: Path, entry_point: str) -> Any:
-    has_file = any(path.name.lower() == "mlproject" for path in folder.iterdir())
-    if not has_file and not entry_point.endswith(_SCRIPTS):
-        raise BadRequest(f"{folder} has no file MLproject, so no entry point {entry_point}",
-                         "Write one there, or name a script of it: -e train.py.")
-    return projects.load_project(str(folder))
 
 
 def _allowed(place: Placement, partition: str) -> Placement:

@@ -52,6 +52,9 @@ def fetched(uri: str, version: str | None) -> Iterator[Source]:
     if not (_REMOTE.match(address) or version or _is_bare(path)):
         yield Source(uri, _inside(path, below), None)
         return
+    if not (_REMOTE.match(address) or _is_bare(path) or (path / ".git").exists()):
+        raise BadRequest(f"{path} is no git repository, so it has no version {version}",
+                         "Leave -v out, or name the repository, with # and the folder in it.")
     # On the file system of the run's folder, since nodes see that.
     home().mkdir(mode=0o700, exist_ok=True)
     clone = Path(tempfile.mkdtemp(prefix=".clone-", dir=home()))
