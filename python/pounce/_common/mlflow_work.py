@@ -23,6 +23,15 @@ class Origin:
     name: str = ""  # of a task with a name: that of a run that it begins
     parent: str = ""  # the run below which such a run is
 
+    def source_tags(self) -> dict[str, str]:
+        """Those of a run that MLflow's pages show as its source; empty where nothing is known of it."""
+        if not self.source:
+            return {}
+        named = {"mlflow.source.name": f"{self.source}, cell {self.cell}" if self.cell else self.source,
+                 "mlflow.source.type": "NOTEBOOK" if self.cell else "LOCAL",
+                 "mlflow.source.git.commit": self.commit}
+        return {name: value for name, value in named.items() if value}
+
 
 @dataclass(frozen=True, slots=True)
 class CallRuns:

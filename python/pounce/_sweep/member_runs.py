@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._common.settings import mlflow_options
+from .._engine import mlflow_runs
 from .._engine.status_line import output
 from .sweep_plan import Member, Metric, is_number
 
@@ -33,6 +34,7 @@ class MemberRuns:
         self._client = mlflow.MlflowClient()
         self._runs: dict[int, Any] = {}  # of the latest attempts
         self._is_given_up = False
+        self._source = mlflow_runs.origin("").source_tags()
         above = mlflow.active_run()
         self._experiment = above.info.experiment_id if above is not None else _experiment()
         tags = {_NAME: f"sweep of {name}", **({_PARENT: above.info.run_id} if above is not None else {})}
@@ -86,7 +88,7 @@ class MemberRuns:
 
     def _begun(self, tags: dict[str, str]) -> Any:
         resolve = sys.modules["mlflow.tracking.context.registry"].resolve_tags
-        return self._client.create_run(self._experiment, tags=resolve(tags), run_name=tags[_NAME])
+        return self._client.create_run(self._experiment, tags={**resolve(tags), **self._source}, run_name=tags[_NAME])
 
     def _end(self, run: str, member: Member) -> None:
         entities, now = sys.modules["mlflow.entities"], int(time.time() * 1000)

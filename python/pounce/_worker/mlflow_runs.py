@@ -253,16 +253,13 @@ def _tags_of_named() -> dict[str, str]:
 
 
 def _tags() -> dict[str, str]:
-    source = f"{_origin.source}, cell {_origin.cell}" if _origin.source and _origin.cell else _origin.source
     found = {
         **_here,
+        **_origin.source_tags(),
         "slurm_job_id": os.environ.get("SLURM_JOB_ID", ""),
         "pounce.class": _origin.job_class,
         "pounce.record": _origin.record,
         "pounce.rerun_of": _origin.rerun_of,
-        "mlflow.source.name": source,
-        "mlflow.source.type": ("NOTEBOOK" if _origin.cell else "LOCAL") if source else "",
-        "mlflow.source.git.commit": _origin.commit,
     }
     return {name: value for name, value in found.items() if value}
 
