@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from hunt import OPEN_TO_ALL, Hunt, told_by_slurm
 from login_node import ROOT, wait_until
+from long_run import only_in_long_runs
+from mlflow_pages import Pages
 from notebooks import Executed, printed
 
 pytestmark = [pytest.mark.xdist_group("hunt"),
@@ -133,6 +135,27 @@ def test_slurm_has_each_key_and_no_secret_and_a_job_that_is_cancelled_is_a_run_t
     assert alice.store.tags(run)["slurm_job_id"] == job and alice.store.tags(run)["mlflow.project.env"] == "virtualenv"
 
 
+@only_in_long_runs("it installs packages from an index; tests/python/mlflow_projects_test.py has programs in the place of uv and conda")
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("manager", ["uv", "virtualenv"])
+def test_a_step_of_the_example_has_the_environment_of_its_python_env_yaml_which_is_made_once(alice, manager):
+    project = alice.folder / "18_mlflow"
+    shutil.copytree(ROOT / "examples" / "18_mlflow", project)
+    project.chmod(0o777)
+    programs = alice.folder / "programs"
+    if subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", f"--target={programs}", "uv"]).returncode:
+        pytest.skip("no package index is reached from here")
+    environment = {"PATH": f"{programs}/bin:{Path(sys.executable).parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(alice.folder / "cache"), "UV_SYSTEM_CERTS": "1"}
+
+    runs = [submitted(alice, project, "-e", "prepare", "--env-manager", manager, **environment)[1] for _ in range(2)]
+    for run in runs:
+        wait_until(lambda run=run: alice.store.status(run) in ("FINISHED", "FAILED", "KILLED"), 120, "the step has ended")
+
+    assert [alice.store.status(run) for run in runs] == ["FINISHED"] * 2 and alice.store.tags(runs[0])["mlflow.project.env"] == manager
+    made = [path for path in (alice.folder / "cache/pounce/mlflow-environments").iterdir() if path.is_dir()]
+    assert len(made) == 1 and ["making the project's environment" in path.read_text() for path in sorted(alice.folder.glob("*.log"))] == [True, False]
+
+
 def test_the_example_s_steps_are_jobs_of_their_own_and_end_without_the_one_who_began_them(alice):
     project = alice.folder / "18_mlflow"
     shutil.copytree(ROOT / "examples" / "18_mlflow", project)
@@ -151,14 +174,36 @@ def test_the_example_s_steps_are_jobs_of_their_own_and_end_without_the_one_who_b
     assert "y = 3.0 x + 1.0" in log
 
 
-def test_the_example_s_notebook_logs_sweeps_and_repeats_a_run(alice):
-    done = Executed(alice, ROOT / "examples" / "18_mlflow" / "tracking.ipynb", 240, MLFLOW_TRACKING_URI=alice.store.uri)
+@pytest.mark.timeout(900)  # a notebook, a server and a browser on two cores that others use too
+def test_the_example_s_notebook_logs_serves_sweeps_and_repeats_a_run_and_mlflow_s_pages_show_it(alice):
+    done = Executed(alice, ROOT / "examples" / "18_mlflow" / "tracking.ipynb", 400, MLFLOW_TRACKING_URI=alice.store.uri,
+                    JPY_SESSION_NAME="tracking.ipynb")  # as Jupyter tells its kernels
     cells = done.cells()
 
-    assert "score 1.00, alpha 0.5" in printed(cells[2]) and "best {'rate': 0.2}" in printed(cells[3])
-    assert re.search(r"^loss +\S+ +\S+ +-\S+ +-[\d.]+%$", printed(cells[5]), re.M) and "repeats True" in printed(cells[5])
+    assert "score 1.00, alpha 0.5" in printed(cells[2]) and "best {'rate': 0.2}" in printed(cells[4])
+    assert printed(cells[3]) == "answers [1.1, 3.9]\n"
+    assert re.search(r"^loss +\S+ +\S+ +-\S+ +-[\d.]+%$", printed(cells[6]), re.M) and "repeats True" in printed(cells[6])
     runs = dict(alice.store.rows("select name, status from runs"))
     assert runs["by hand"] == runs["sweep of fit"] == runs["fit"] == "FINISHED" and len(alice.store.rows("select run_uuid from runs")) == 7
+
+    pages = Pages(alice, alice.store.uri, (1280, 840))
+    (run, experiment), = alice.store.rows("select run_uuid, experiment_id from runs where name = 'by hand'")
+    pages.columns(str(experiment), ["attributes.`Source`", *(f"metrics.`{name}`" for name in ("seconds", "loss")),
+                                    *(f"params.`{name}`" for name in ("alpha", "rate")), "tags.`pounce.state`"])
+    pages.open(f"/experiments/{experiment}/runs", "by hand", "sweep of fit")
+    pages.browser.click("[data-component-id='mlflow_header.toggle_sidebar_button']")
+    pages.browser.click("[data-component-id$='runnamecellrenderer.tsx_46']")  # opens the sweep
+    pages.wait("fit 0", "fit 1", "fit 2", "tracking.ipynb, cell 5")
+    pages.picture("mlflow-runs")
+    pages.open(f"/experiments/{experiment}/runs/{run}", "tracking.ipynb, cell 2", "pounce.lease", "slurm_job_id", "training_score")
+    pages.picture("mlflow-run")
+    node = alice.store.tags(run)["pounce.node"]
+    pages.open(f"/experiments/{experiment}/runs/{run}/system-metrics", f"system/{node}", "cpu_utilization_percentage",
+               marks=".js-plotly-plot path.point", least=2)
+    pages.picture("mlflow-system")
+    pages.open("/models/line/versions/1", "Version 1", "by hand")
+    pages.picture("mlflow-model")
+    pages.browser.close()
 
 
 def test_a_partition_that_the_policy_forbids_is_refused(make_user, empty_store):
