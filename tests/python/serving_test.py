@@ -13,14 +13,16 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from conftest import made_home
 from pounce import errors
-from pounce._worker.serving import Answer, load, Source
+from pounce._worker.serving import _folders, Answer, downloads_that_end_with_this_process, load, Source
 from pounce._worker.serving import answer as answered
 from pounce.cell import served
 from pounce.cell.options_line import parse_verb
@@ -178,6 +180,16 @@ def test_a_model_that_needs_a_package_names_it(tmp_path, monkeypatch):
     loaded = load("x", Source("digits", "models:/digits/3"))
 
     assert loaded.type == "ModuleNotFoundError" and "models:/digits/3 needs the package xgboost, which the worker's Python lacks" in loaded.problem
+
+
+def test_what_mlflow_downloads_for_a_model_is_there_as_long_as_the_process():
+    before = tempfile.gettempdir()
+    with downloads_that_end_with_this_process():
+        folder = Path(tempfile.mkdtemp())
+    lasted, after = folder.exists(), tempfile.gettempdir()
+    _folders.remove()  # at the end
+
+    assert lasted and after == before and folder.parent.name == "models" and not folder.parent.parent.exists()
 
 
 # ---- requests and workers ------------------------------------------------------------------------------------------------

@@ -6,13 +6,17 @@ A fault of the model or of a request is an answer, and no exception: the kernel 
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .._common import exceptions, serialize
 from .cell import held
+from .cell.own_folders import OwnFolders
 
 JSON = "application/json"
 _TEXT_CHARS = 2_000
@@ -46,6 +50,7 @@ class Loaded(NamedTuple):
 
 
 _kept: dict[str, Callable[[bytes, str], Answer]] = {}  # by the id of its endpoint
+_folders = OwnFolders()
 
 
 def failed(status: int, code: str, text: str, kind: str = "") -> Answer:
@@ -135,7 +140,8 @@ def _model(uri: str) -> tuple[Callable[[bytes, str], Answer], str]:
     from mlflow.exceptions import MlflowException
     from mlflow.pyfunc import scoring_server
 
-    model = mlflow.pyfunc.load_model(uri)
+    with downloads_that_end_with_this_process():
+        model = mlflow.pyfunc.load_model(uri)
     schema = model.metadata.get_input_schema()
 
     def served(body: bytes, kind: str) -> Answer:
@@ -152,3 +158,15 @@ def _model(uri: str) -> tuple[Callable[[bytes, str], Answer], str]:
         return Answer(200, given.mimetype, given.response.encode())
 
     return served, mlflow.__version__
+
+
+@contextlib.contextmanager
+def downloads_that_end_with_this_process() -> Iterator[None]:
+    """MLflow downloads a model into a new temporary folder, needs that as long as the model, and never removes it."""
+    folder, before = _folders.folder("models"), tempfile.tempdir
+    atexit.register(_folders.remove)
+    tempfile.tempdir = folder
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
