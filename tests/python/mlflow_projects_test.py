@@ -192,6 +192,12 @@ def test_a_repository_is_cloned_at_the_commit_that_is_named(repository, at_home)
     assert not clone.exists()
 
 
+def test_a_project_without_a_name_has_its_repository_s(repository, at_home):
+    for uri, name in ((f"file://{repository}", "repository"), (f"{repository}#sub", "sub"), (str(at_home / "work"), "work")):
+        with fetched(uri, None) as source:
+            assert source.name == name
+
+
 def test_a_folder_is_used_as_it_lies_there_and_a_version_of_it_is_cloned(repository, at_home):
     work = at_home / "work"
     with fetched(f"{work}#sub", None) as source:

@@ -345,7 +345,7 @@ def test_a_batch_run_is_made_again_from_its_folder(reports):
 @pytest.mark.parametrize("what, cause", [
     ("unknown parameter", "there was no parameter rat; did you mean rate?"), ("running", "is RUNNING"), ("deleted", "was deleted"),
     ("several", "2 different calls have logged into"), ("no record", "pounce has no record of the run"), ("not here", "this run's record '2222"),
-    ("another store", "there is no run 0000"), ("no run", "'runs:/a/b' names no run"), ("commit", "has no commit, tag or branch 1111"),
+    ("another store", "there is no run 0000"), ("no run", "'runs:/a/b' names no run"), ("commit", "1111 of the run cannot be had: "),
     ("other call", "ResultGone the run"), ("python", "was recorded with Python 3.7"), ("argument", "there was no parameter y"),
     ("artefact", "names an artefact of 10.0 GiB")])
 def test_what_cannot_be_repeated_is_refused_with_cause_and_remedy(reports, what, cause):

@@ -43,7 +43,7 @@ def submitted(run: Any, facts: Mapping[str, Any], data: bytes,
 @contextlib.contextmanager
 def _source(facts: Mapping[str, Any], data: bytes, differences: list[tuple[str, str]]) -> Iterator[Source]:
     if not facts["folder"]:
-        with fetched(facts["uri"], facts["commit"]) as source:
+        with _at_its_commit(facts) as source:
             yield source
         return
     folder = Path(facts["folder"])
@@ -61,6 +61,17 @@ def _source(facts: Mapping[str, Any], data: bytes, differences: list[tuple[str, 
         yield Source(facts["uri"], clone, clone)
     finally:
         shutil.rmtree(clone, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _at_its_commit(facts: Mapping[str, Any]) -> Iterator[Source]:
+    with contextlib.ExitStack() as stack:
+        try:
+            source = stack.enter_context(fetched(facts["uri"], facts["commit"]))
+        except BadRequest as problem:
+            raise BadRequest(f"the commit {facts['commit']} of the run cannot be had: {problem.text}",
+                             "A rerun needs that very commit in its repository; mlflow run starts another one.") from None
+        yield source
 
 
 def _state(path: Path) -> str:

@@ -98,7 +98,7 @@ class Launch:
                              prefix)
         request = making.Request(config.options, env=prefix, lines=self._lines(), place=self._place)
         directory = home() if self._source.clone else self._source.folder
-        folder = making.of_project(self._project.name or self._source.folder.name, str(directory), request)
+        folder = making.of_project(self._project.name or self._source.name, str(directory), request)
         run_id = ""
         try:
             project = self._source.moved_into(folder.path)

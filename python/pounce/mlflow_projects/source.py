@@ -27,6 +27,13 @@ class Source:
     clone: Path | None  # the repository's own folder, if it was cloned
     commit: str = ""
 
+    @property
+    def name(self) -> str:
+        """Of a project without a name of its own: that of its folder, or of its repository. The clone's folder has none."""
+        if self.clone is None or self.folder != self.clone:
+            return self.folder.name
+        return self.uri.partition("#")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
+
     def moved_into(self, folder: Path) -> Path:
         """Where its project is once the run has its folder."""
         if self.clone is None:
