@@ -35,7 +35,7 @@ LAYERS: dict[str, list[str]] = {
     "_batch.job": [],  # it is copied to where there is no pounce
     "batch_runs": ["_batch", "future", "lease", "errors"],
     "panels": ["serving", "command_line", "lease", "_engine", "_worker.serving", "errors"],
-    "cell": ["panels", "serving", "_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_tables.text_table", "_engine", "_worker.cell.look_answers", "_worker.cell.looks", "_worker.cell.parting", "_worker.cell.quiet", "_worker.cell.rank_cell", "_worker.cell.transfer_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
+    "cell": ["serving", "panels", "_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_tables.text_table", "_engine", "_worker.cell.look_answers", "_worker.cell.looks", "_worker.cell.parting", "_worker.cell.quiet", "_worker.cell.rank_cell", "_worker.cell.transfer_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core", "_worker.cell.comm_events"],
     "mlflow_projects": ["_record", "compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors", "command_line", "_core"],
     "serving": ["command_line", "client", "calls", "future", "lease", "_tables.text_table", "_engine", "_worker.serving", "_common", "errors", "_core"],
     "command_line": ["errors"],

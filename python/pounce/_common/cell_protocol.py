@@ -152,6 +152,15 @@ class CellReply:
 
 
 @dataclass(frozen=True, slots=True)
+class CallbacksReply:
+    """What callbacks of widgets did between two cells."""
+
+    gone: Sequence[int] = ()  # the numbers of events whose widget is not on the worker
+    assigned: Sequence[str] = ()
+    deleted: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SavedOffer:
     """What a worker has saved in its own folder. UnsharedState makes it."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from .state import process_state
 
 Item = TypeVar("Item")
+between: Callable[[], None] | None = None  # called between two steps; None: this process has no notebook
 
 
 class Watch(Protocol):
@@ -76,6 +77,8 @@ class Steps(Generic[Item]):
     def _counted(self, items: Iterator[Item]) -> Iterator[Item]:
         for item in items:
             yield item
+            if between is not None:
+                between()
             self.position += 1
 
     def _rest(self, position: int, seeds: bytes, watched: bool) -> Iterator[Item]:

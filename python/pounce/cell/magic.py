@@ -21,6 +21,7 @@ from .options_line import PARSER, CellLine, parse_cell, parse_verb, with_options
 from .remote import Remote
 from .traceback import syntax_error
 from .verbs import VERBS
+from .widgets import register as widgets
 
 
 def load(shell: Any) -> None:
@@ -32,6 +33,7 @@ def load(shell: Any) -> None:
     shell.events.register("post_run_cell", magics.remote.cell_ended)
     magics.completion.register(shell)
     look.register(shell, magics.remote)
+    widgets.register(shell, magics.remote)
     magics.held_cells.register()
 
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import importlib.util
 import linecache
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeAlias
@@ -66,6 +66,8 @@ class Remote:
         self.hold: Hold | None = None
         self.gang_cells = GangCells(shell, self.modules)
         self.ask_use: Callable[[NotebookState], Any] = lambda state: None  # what its worker's lease uses; looks set it
+        self.cell_over: Callable[[NotebookState], None] = lambda state: None  # called when a cell has run; any thread
+        self._front: NotebookState | None = None  # whose worker runs the cell that the notebook waits for
 
     # ---- cells ----
 
@@ -123,8 +125,8 @@ class Remote:
             engine_of(future)[1].running_line = RunningLine(functools.partial(self.ask_use, state))
             reply: CellReply | None = None
             try:
-                with contextlib.nullcontext() if state.held else self.workers.successors.watching(
-                        state, self.workers.client(state), line.target):
+                with self._in_front(state), contextlib.nullcontext() if state.held else \
+                        self.workers.successors.watching(state, self.workers.client(state), line.target):
                     reply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
@@ -163,6 +165,19 @@ class Remote:
             loop = reply.run.loop
             say(f"{_left_after(loop)}; the cell goes on with the next worker")
             stays = not self.workers.left(state, came.target)  # the cell turned out to be bound to its worker
+
+    @contextlib.contextmanager
+    def _in_front(self, state: NotebookState) -> Iterator[None]:
+        self._front = state
+        try:
+            yield
+        finally:
+            self._front = None
+            self.cell_over(state)
+
+    def is_running(self, state: NotebookState) -> bool:
+        """Whether a cell runs on its worker, or waits for it."""
+        return state is self._front or any(job.target == state.target for job in self.jobs if job.state != "done")
 
     def _give(self, state: NotebookState, namespace: NamespaceRequest, lacks: list[str]) -> None:
         """Gives the worker what it lacks for a request; the settings travel with the next attempt."""
@@ -266,6 +281,7 @@ class Remote:
 
     def _ended_behind(self, state: NotebookState, line: CellLine, number: int, parcel: Parcel, words: _Call,
                       future: Any, output: CellOutput, watch: Stopwatch | None) -> Shown | None:
+        self.cell_over(state)
         reply: CellReply | None = None
         try:
             reply = future.result()

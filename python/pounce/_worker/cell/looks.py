@@ -73,8 +73,9 @@ class _Look:
 
 
 class Looks:
-    def __init__(self, shell: Any):
-        self._shell = shell
+    def __init__(self, shell: Any, takes: Callable[[Any], bool]):
+        """`takes`: whether a message beside the tasks was no question, and was taken."""
+        self._shell, self._takes = shell, takes
         self._free: list[LookAnswers] = []  # that no look uses
         self._changed = threading.Condition()  # guards what follows
         self._running: dict[_Look, threading.Thread] = {}
@@ -98,7 +99,7 @@ class Looks:
     def _read(self) -> None:
         while (asked := interpreter.core.next_look(self._pause())) is not None:
             self._give_up_late_ones()
-            if asked.number and len(self._running) < _MOST_AT_ONCE:
+            if asked.number and not self._takes(asked) and len(self._running) < _MOST_AT_ONCE:
                 self._begin(_Look(asked))
 
     def _begin(self, look: _Look) -> None:

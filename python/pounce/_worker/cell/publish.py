@@ -28,7 +28,8 @@ def send(kind: str, content: dict[str, Any], metadata: dict[str, Any] | None = N
         print(f"[pounce: an output of {size >> 20} MiB is not shown; the most is {_MOST_BYTES >> 20} MiB]")
         return
     interpreter.flush()
-    interpreter.core.show(text, [view.tobytes() for view in views])
+    show = quiet.shows() or interpreter.core.show
+    show(text, [view.tobytes() for view in views])
 
 
 def _plain(value: Any) -> Any:

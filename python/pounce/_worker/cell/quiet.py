@@ -1,4 +1,5 @@
-"""Keeps what a look at the user's objects prints, logs or displays from the cell that runs beside it.
+"""Keeps what a look at the user's objects prints, logs or displays from the cell that runs beside it, and what a
+widget's callback shows from the cell that it interrupts.
 
 A look runs the user's code (``__getattr__``, ``__dir__``, a ``repr``) on a thread of its own. While one runs,
 ``sys.stdout`` and ``sys.stderr`` are stand-ins that tell threads apart. All other threads write as before.
@@ -14,7 +15,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_heard: dict[int, Callable[[str], Any]] = {}  # by the thread of a look: takes what it prints
+_heard: dict[int, Callable[[str, str], Any]] = {}  # by the thread: takes a stream's name and what is printed there
+_shown: dict[int, Callable[[bytes, Any], Any]] = {}  # takes what such a thread displays; without it, it looks
 _lock = threading.Lock()  # guards the streams while they are exchanged
 _STREAMS = ("stdout", "stderr")
 _log = logging.Logger.handle
@@ -22,12 +24,35 @@ _log = logging.Logger.handle
 
 def is_quiet() -> bool:
     """Whether this thread looks: nothing that it shows may reach the user."""
-    return bool(_heard) and threading.get_ident() in _heard
+    return bool(_heard) and threading.get_ident() in _heard and threading.get_ident() not in _shown
+
+
+def shows() -> Callable[[bytes, Any], Any] | None:
+    """Takes what this thread displays, where that is not the cell's."""
+    return _shown.get(threading.get_ident()) if _shown else None
+
+
+@contextlib.contextmanager
+def apart(printed: Callable[[str, str], Any], shown: Callable[[bytes, Any], Any]) -> Iterator[None]:
+    """This thread's prints go to `printed`, its displays to `shown`."""
+    me = threading.get_ident()
+    _shown[me] = shown
+    try:
+        with _hearing(printed):
+            yield
+    finally:
+        del _shown[me]
 
 
 @contextlib.contextmanager
 def quiet(hear: Callable[[str], Any]) -> Iterator[None]:
     """This thread's prints go to `hear`, its logs and displays nowhere."""
+    with _hearing(lambda _, text: hear(text)):
+        yield
+
+
+@contextlib.contextmanager
+def _hearing(hear: Callable[[str, str], Any]) -> Iterator[None]:
     me = threading.get_ident()
     with _lock:
         _heard[me] = hear
@@ -59,7 +84,7 @@ class _Stream:
         hear = _heard.get(threading.get_ident())
         if hear is None:
             return int(self.stream.write(text))
-        hear(text)
+        hear(self._name, text)
         return len(text)
 
     def writelines(self, lines: Any) -> None:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..._common import bundle
-from ..._common.cell_protocol import SETTINGS, CellCode, CellReply, CellRequest, CellRun, NamespaceRequest
+from ..._common.cell_protocol import (
+    SETTINGS,
+    CallbacksReply,
+    CellCode,
+    CellReply,
+    CellRequest,
+    CellRun,
+    NamespaceRequest,
+)
 from ..._common.names_shown import LAST
 from ..._common.quiet_compile import python_of
 from .. import interpreter, mlflow_runs
@@ -19,6 +28,7 @@ from ..steps import Left
 from . import held, packages, reloads
 from .cell_reply import brought_back, error_of, shells
 from .cell_streams import streams
+from .comm_events import CommEvent
 from .compile_clock import compiled_s
 from .loops import Loops, rest
 from .time_limit import TimeLimit
@@ -26,6 +36,7 @@ from .time_limit import TimeLimit
 _shell: Any = None
 _saved: Any = None  # the SavedNamespace of the shell
 _last: Any = None  # its LastValues
+_callbacks: Any = None  # its Callbacks
 _holder = uuid.uuid4().hex  # this process's id
 _absent = object()
 _digests: dict[str, bytes] = {}  # of variables as the notebook sent them or a cell left them
@@ -128,6 +139,7 @@ def _run(shell: Any, request: CellRequest, loops: Loops, limit: TimeLimit) -> Ce
         result = shells().run(shell, code.source, code.number, request.may_ask, code.message,
                               magic_line=not request.held, holds=True)
     below = shell.display_pub.take()
+    _callbacks.run_waiting()
     error = limit.error_of(shell, result.error_before_exec or result.error_in_exec)
     if isinstance(error, KeyboardInterrupt) and interpreter.core.ending():
         raise error  # the job ends, and the user did not press stop: pounced says why
@@ -220,6 +232,14 @@ def begin() -> None:
     """Does nothing: the call gets a worker for the cells that follow."""
 
 
+def run_callbacks(events: Sequence[CommEvent]) -> CallbacksReply:
+    """Runs the callbacks of widgets, between two cells."""
+    if _callbacks is None:
+        return CallbacksReply([event.number for event in events])
+    reply: CallbacksReply = _callbacks.run(events)
+    return reply
+
+
 def hold(wanted: bool) -> None:
     """The notebook holds this worker from now on, or no longer."""
     held.hold(wanted)
@@ -238,9 +258,10 @@ def end_python() -> None:
 
 
 def _the_shell(code: CellCode) -> Any:
-    global _shell, _saved, _last
+    global _shell, _saved, _last, _callbacks
     if _shell is None:
         shell = shells()
+        from .callbacks import Callbacks
         from .last_values import LastValues
         from .looks import Looks
         from .saved_namespace import SavedNamespace
@@ -250,5 +271,7 @@ def _the_shell(code: CellCode) -> Any:
         _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden, _holder, _last)
         interpreter.between_tasks, interpreter.at_the_end = _saved.idle, _saved.leave_worker
         interpreter.cells = streams
-        Looks(_shell).begin()
+        _callbacks = Callbacks(_shell, _saved)
+        _callbacks.begin()
+        Looks(_shell, _callbacks.take).begin()
     return _shell

@@ -210,6 +210,11 @@ class SavedNamespace:
         self._behind = self._unchecked = self._look_at_all = True
         self._next_may_follow = self._ran_s < self._due_s
 
+    def callbacks_ran(self) -> None:
+        """Between two cells code ran that may have changed any variable."""
+        if self._saver is not None:
+            self._unchecked = self._look_at_all = True
+
     def _load_outdated(self) -> None:
         """Loads saved variables that refer by name to something that the cell redefined or deleted: they keep the old
         object, as in a local kernel."""

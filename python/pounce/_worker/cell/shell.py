@@ -14,7 +14,7 @@ import sys
 import threading
 import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from IPython.core.error import StdinNotImplementedError
@@ -229,6 +229,15 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
         shell.events.trigger("post_execute")
     shell.events.trigger("post_run_cell", result)
     return result
+
+
+def run_callback(function: Callable[[], Any]) -> Any:
+    """Calls it between two cells, on the loop that cells run on."""
+
+    async def call() -> Any:
+        return function()
+
+    return _finished(call())
 
 
 def _finished(coroutine: Any) -> Any:

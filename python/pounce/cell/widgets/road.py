@@ -1,0 +1,132 @@
+"""The way of a page's messages to the widgets that cells made on workers.
+
+While its worker runs no cell a message is a task there, and the kernel waits for it as it would for the callback: what
+the callback shows comes before the kernel is idle again. While a cell runs the message goes beside it, and waits there
+until the cell lets callbacks run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+from typing import Any
+
+from ... import errors
+from ..._common.cell_protocol import CallbacksReply
+from ..._engine.session import Session
+from ..._worker.cell import runner
+from ..._worker.cell.comm_events import KIND, CommEvent, packed
+from ..background import CellOutput
+from ..errand import run_there
+from ..notebook_state import NotebookState
+from ..remote import Remote
+from ..target import Target
+from .answers import Answers, Waiting
+from .stand_in import Arrivals, StandIn
+
+_BESIDE_S = 1.0  # a kernel that has to hear of other widgets waits so long for a callback in a cell that runs
+_MOST_BESIDE_BYTES = 8 * 1024 * 1024  # a larger one waits for the cell's end
+
+
+class Road:
+    """Thread: any."""
+
+    def __init__(self, shell: Any, remote: Remote):
+        self._shell, self._remote = shell, remote
+        self._id, self._numbers = os.urandom(8).hex(), itertools.count(1)
+        self._lock = threading.Lock()  # events are numbered in the order in which they are sent
+        self._answers = Answers()
+        self._arrivals = Arrivals()
+
+    # ---- from the worker ----
+
+    def heard(self, session: Session, message: dict[str, Any]) -> None:
+        """A comm message of a worker is about to be shown."""
+        comms, content = self._shell.kernel.comm_manager.comms, message["content"]
+        known = comms.get(content["comm_id"])
+        if message["type"] == "comm_open":
+            comms[content["comm_id"]] = StandIn(content, session, self._arrivals, self.pass_on)
+        elif isinstance(known, StandIn) and message["type"] == "comm_close":
+            del comms[content["comm_id"]]
+
+    # ---- from the page ----
+
+    def pass_on(self, of: StandIn, kind: str, data: dict[str, Any], message: dict[str, Any]) -> None:
+        state, output = self._state_of(of), CellOutput(self._shell)
+        if state is None:
+            return self._gone(of, output)
+        with self._lock:
+            buffers = [bytes(buffer) for buffer in message.get("buffers") or ()]
+            event = CommEvent(self._id, next(self._numbers), kind, of.comm_id, data, _header(message),
+                              message.get("metadata") or {}, buffers)
+            waits = self._answers.waits_for(Waiting(event, of, state, output))
+            beside = self._remote.is_running(state) and self._beside(state, event)
+        if beside:
+            waits.over.wait(_BESIDE_S)
+        elif not self._remote.is_running(state):
+            self._there(state)
+
+    def _beside(self, state: NotebookState, event: CommEvent) -> bool:
+        """Whether it is on its way, and nothing older waits for the cell."""
+        worker = self._remote.workers.reached(state)
+        text = packed(event)
+        if worker is None or len(text) > _MOST_BESIDE_BYTES:
+            return False
+        worker.session.takers[KIND] = self._answers.heard
+        is_first = len(self._answers.of(state)) == 1
+        return worker.session.core.look(worker.lease, event.number, text.encode()) and is_first
+
+    def _there(self, state: NotebookState) -> None:
+        """Runs all that waits for that worker, and blocks until then."""
+        waiting = self._answers.of(state)
+        workers = self._remote.workers
+        try:
+            reply: CallbacksReply = run_there(
+                lambda: workers.at(state.target or Target(), state), lambda: workers.reached(state) is not None,
+                self._answers, runner.run_callbacks, [one.event for one in waiting])
+        except errors.PounceError as error:
+            for one in waiting:
+                self._answers.over(one)
+                if isinstance(error, errors.LeaseEnded):
+                    self._gone(one.of, one.output)
+                else:
+                    one.output.printed(True, f"pounce: {error}\n".encode())
+            return
+        names, number = self._shell.user_ns, self._remote.number()
+        state.ledger.assigned(reply.assigned, names, number, state.turn)
+        state.ledger.removed(reply.deleted, names, number, state.turn)
+        for one in waiting:
+            self._answers.over(one)
+            if one.event.number in reply.gone:
+                self._gone(one.of, one.output)
+
+    def cell_ended(self, state: NotebookState) -> None:
+        """What came too late for the cell runs now. Does not block."""
+        if self._answers.of(state):
+            threading.Thread(target=self._there, args=(state,), name="pounce-widgets", daemon=True).start()
+
+    # ---- whose worker has gone ----
+
+    def _state_of(self, of: StandIn) -> NotebookState | None:
+        for state in list(self._remote.workers.states.values()):
+            with contextlib.suppress(errors.PounceError):
+                worker = self._remote.workers.reached(state)
+                if worker is not None and worker.session is of.session:
+                    return state
+        return None
+
+    def _gone(self, of: StandIn, output: CellOutput) -> None:
+        if not of.told:
+            of.told = True
+            output.printed(False, f"pounce: {_farewell(of)}\n".encode())
+
+
+def _header(message: dict[str, Any]) -> dict[str, Any]:
+    return {name: str(value) for name, value in message["header"].items() if value is not None}
+
+
+def _farewell(of: StandIn) -> str:
+    return f"the worker that made this {of.what} has gone, and nothing answers it: run its cell again"
+

@@ -1,0 +1,75 @@
+"""In the kernel's list of comms: one for each comm that a worker has."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from ..._worker.cell.comm_events import left_of
+
+PassOn = Callable[["StandIn", str, dict[str, Any], dict[str, Any]], None]
+
+
+class Arrivals:
+    """What the page has sent and no handler has begun with, in order. Any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # guards what follows
+        self._waiting: deque[tuple[str, dict[str, Any]]] = deque(maxlen=1000)
+
+    def note(self, comm: str, data: dict[str, Any]) -> None:
+        with self._lock:
+            self._waiting.append((comm, data))
+
+    def left(self, comm: str, data: dict[str, Any]) -> dict[str, Any] | None:
+        """What of this message later ones do not replace. Its handler begins."""
+        with self._lock:
+            if (comm, data) not in self._waiting:  # this kernel does not tell what arrives
+                return data
+            ahead = list(self._waiting)
+            place = ahead.index((comm, data))
+            lost = ahead[:place]  # no handler begins with an older one of this comm
+            self._waiting = deque([*(one for one in lost if one[0] != comm), *ahead[place + 1:]], maxlen=1000)
+            return left_of(comm, data, ahead[place + 1:])
+
+
+class StandIn:
+    """
+    Attributes
+    ----------
+    session : Session
+        The one that reaches its worker.
+    what : str
+        The class of the widget, or the name of the comm's target.
+    """
+
+    _closed = False
+
+    def __init__(self, opened: dict[str, Any], session: Any, arrivals: Arrivals, pass_on: PassOn):
+        self.comm_id, self.target_name = str(opened["comm_id"]), str(opened.get("target_name", ""))
+        self.session = session
+        state = opened["data"].get("state", {}) if isinstance(opened["data"], dict) else {}
+        self.what = str(state.get("_model_name", self.target_name)).removesuffix("Model")
+        self.told = False  # the user knows that its worker has gone
+        self._arrivals, self._pass_on = arrivals, pass_on
+
+    # ---- called by the kernel ----
+
+    def _reply_subshell_for(self, data: Any, default: str | None) -> str | None:
+        """A message for it has arrived. ipykernel 7.4 calls this before, on another thread, and gets the subshell."""
+        self._arrivals.note(self.comm_id, data)
+        return default
+
+    def handle_msg(self, message: dict[str, Any]) -> None:
+        left = self._arrivals.left(self.comm_id, message["content"]["data"])
+        if left is not None:
+            self._pass_on(self, "comm_msg", left, message)
+
+    def handle_close(self, message: dict[str, Any]) -> None:
+        self._arrivals.left(self.comm_id, message["content"].get("data", {}))
+        self._pass_on(self, "comm_close", message["content"].get("data", {}), message)
+
+    def close(self, *_: Any, **__: Any) -> None:
+        self._closed = True
