@@ -148,6 +148,7 @@ class CellReply:
     run: CellRun = CellRun()
     random: dict[str, bytes] = field(default_factory=dict)  # generators' states that the notebook does not know
     missing: Sequence[str] = ()  # of `brings`
+    widgets: dict[str, str] = field(default_factory=dict)  # the variable of each, or that it is in, by the comm's id
     bundle: tuple[bytes, Sequence[Any]] = (b"", ())  # bundle.dumps() of the others
 
 

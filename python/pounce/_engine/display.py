@@ -10,7 +10,9 @@ from typing import Any
 from .shell import shell as ipython
 
 
-comm_heard: Callable[[Any, dict[str, Any]], None] = lambda session, message: None  # a worker's comm message comes
+COMMS = ("comm_open", "comm_msg", "comm_close")
+# Given the session that a worker's comm message came in, returns the message for the page.
+comm_heard: Callable[[Any, dict[str, Any]], dict[str, Any]] = lambda session, message: message
 
 
 def republish(message: dict[str, Any], buffers: list[Any]) -> None:
@@ -33,7 +35,7 @@ def republish(message: dict[str, Any], buffers: list[Any]) -> None:
         page(content["data"], content["start"])
     elif kind == "next_input":
         shell.set_next_input(content["text"], replace=content["replace"])
-    elif kind.startswith("comm_") and getattr(shell, "kernel", None) is not None:
+    elif kind in COMMS and getattr(shell, "kernel", None) is not None:
         sys.stdout.flush()
         sys.stderr.flush()
         comm(shell.kernel, message, buffers, shell.kernel.get_parent("shell"))

@@ -16,6 +16,9 @@ from .._common import bundle, serialize
 from .names import is_import
 
 
+_OF_WIDGET = "._trait_values['comm']"  # in the path of what cannot be sent
+
+
 @dataclass
 class Entry:
     """A variable that the worker has."""
@@ -106,6 +109,11 @@ class Ledger:
         except Exception as error:
             found = serialize.path_of_unpicklable(value, name)
             where, part, why = found or (name, value, error)
+            if _OF_WIDGET in where:
+                raise errors.NotPicklable(
+                    f"the cell reads {name}, and {where.partition(_OF_WIDGET)[0]} is a widget, which answers in the "
+                    "notebook, where it was made", "Make it in a %%pounce cell, or send what it holds, such as its "
+                    "value.", {"path": where}) from None
             raise errors.NotPicklable(
                 f"the cell reads {name}, which cannot be sent: {where} is a {type(part).__name__}: {why}",
                 f"Make {name} inside a %%pounce cell, or say with --in which variables to send.",

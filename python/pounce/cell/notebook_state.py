@@ -40,6 +40,7 @@ class NotebookState:
         self.settings = 0  # the number of the last change of settings that it has
         self.after = 0  # of the last one that has run, as far as is known, or surely will run before the next
         self.crashed = False  # the last worker died: what it had not saved will not come
+        self.widgets: dict[str, str] = {}  # by the comm's id: the variable that each is, or is in
         self.out_of_time = False  # a cell was interrupted since the time of its worker ends
         self.unshared = False  # the last worker does not see the folder, so the kernel brings what that saves
         self.ledger.back_to(-1)

@@ -67,6 +67,7 @@ class Remote:
         self.gang_cells = GangCells(shell, self.modules)
         self.ask_use: Callable[[NotebookState], Any] = lambda state: None  # what its worker's lease uses; looks set it
         self.cell_over: Callable[[NotebookState], None] = lambda state: None  # called when a cell has run; any thread
+        self.released: Callable[[], None] = lambda: None  # called when all workers were given back
         self._front: NotebookState | None = None  # whose worker runs the cell that the notebook waits for
 
     # ---- cells ----
@@ -199,6 +200,7 @@ class Remote:
             say(f"the variables of this worker are not saved: {report.problem}")
         state.has_run(reply.turn, reply.holder, report.problem)
         state.settings = reply.settings
+        state.widgets |= reply.widgets
         state.ledger.arrived(parcel)
         if reply.unshared:
             has_kernel = getattr(self.shell, "kernel", None) is not None
@@ -437,6 +439,7 @@ class Remote:
         self.jobs.clear()
         self.gang_cells.close()
         self.workers.release(lambda state: state.target in busy)
+        self.released()
 
 
 def _left_after(loop: LoopState) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import functools
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,8 @@ import comm
 
 from ..._common.cell_protocol import CallbacksReply
 from .. import interpreter, steps
-from . import publish, quiet, shell
+from . import comms, publish, quiet, shell
+from .callback_reads import reads_of
 from .cell_streams import streams
 from .comm_events import KIND, CommEvent, left_of, unpacked
 
@@ -38,6 +40,14 @@ class Callbacks:
 
     def begin(self) -> None:
         steps.between = self.run_waiting
+
+    @staticmethod
+    def revive() -> None:
+        """Widgets that were restored answer from now on."""
+        comms.revive()
+
+    def names(self) -> dict[str, str]:
+        return comms.names_of_widgets(self._shell.user_ns)
 
     # ---- while a cell runs ----
 
@@ -76,12 +86,12 @@ class Callbacks:
                 if not self._waiting:
                     return
                 session, event = self._waiting.pop(0)
-            message, publish.Comm.kernel.message = publish.Comm.kernel.message, _message_of(event)
+            message, comms.Comm.kernel.message = comms.Comm.kernel.message, _message_of(event)
             try:
-                with _apart(session, event):
+                with _Apart(session, event).shows():
                     handle(event)
             finally:
-                publish.Comm.kernel.message = message
+                comms.Comm.kernel.message = message
                 _tell(session, event, {"done": True})
 
     # ---- between two cells ----
@@ -95,14 +105,26 @@ class Callbacks:
         gone = []
         left = _merged([event for event in events if self._is_new(event)])
         for event in left.values():
-            publish.send(KIND, {"number": event.number})
-            publish.Comm.kernel.message = _message_of(event)
+            publish.send(KIND, {"number": event.number, "begins": True})
+            self._restore_for(event)
+            comms.Comm.kernel.message = _message_of(event)
             if not shell.run_callback(functools.partial(handle, event)):
                 gone.append(event.number)
+        self.revive()
         self._saved.callbacks_ran()
         own = [name for name in names if not name.startswith("_") and name not in self._shell.user_ns_hidden]
         return CallbacksReply(gone, [name for name in own if names[name] is not before.get(name, _absent)],
                               [name for name in before if name not in names])
+
+
+    def _restore_for(self, event: CommEvent) -> None:
+        """Restores what its callbacks may read."""
+        here = comm.get_comm_manager().comms.get(event.comm)
+        widget = getattr(getattr(here, "_msg_callback", None), "__self__", None)
+        waiting = self._saved.waiting() if widget is not None else ()
+        if waiting:
+            self._saved.load(reads_of(widget, self._shell.user_ns) & waiting)
+            self.revive()
 
 
 def handle(event: CommEvent) -> bool:
@@ -133,17 +155,35 @@ def _merged(events: Sequence[CommEvent]) -> dict[int, CommEvent]:
     return left
 
 
-def _apart(session: str, event: CommEvent) -> Any:
-    """What this thread shows meanwhile goes beside the cell."""
+class _Apart:
+    """What a callback shows, beside the cell that it interrupts."""
 
-    def printed(name: str, text: str) -> None:
-        _tell(session, event, {"printed": [name == "stderr", text]})
+    def __init__(self, session: str, event: CommEvent):
+        self._session, self._event = session, event
+        self._stream, self._text = "", ""
 
-    def shown(text: bytes, buffers: Sequence[bytes]) -> None:
+    @contextlib.contextmanager
+    def shows(self) -> Iterator[None]:
+        with quiet.apart(self._printed, self._shown):
+            yield
+        self._flush()
+
+    def _printed(self, name: str, text: str) -> None:
+        if name != self._stream:
+            self._flush()
+        self._stream, self._text = name, self._text + text
+        if text.endswith("\n"):
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._text:
+            _tell(self._session, self._event, {"printed": [self._stream == "stderr", self._text]})
+            self._text = ""
+
+    def _shown(self, text: bytes, buffers: Sequence[bytes]) -> None:
+        self._flush()
         packed = [base64.b64encode(buffer).decode("ascii") for buffer in buffers]
-        _tell(session, event, {"message": json.loads(text), "buffers": packed})
-
-    return quiet.apart(printed, shown)
+        _tell(self._session, self._event, {"message": json.loads(text), "buffers": packed})
 
 
 def _tell(session: str, event: CommEvent, what: dict[str, Any]) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-KIND = "pounce_comm"  # of the messages from the worker: {"number": of the event, and one of "done", "message", "printed"}
-_BESIDE = '{"comm_event": '  # how the text of one begins that travels beside the tasks
+KIND = "pounce_comm"  # of the messages from the worker: {"number": the event's, and "begins", "done", "message" or "printed"}
+HERE = "comm_here"  # of the message for a comm that came to this worker: as "comm_open", unless the page has it
+_BESIDE = b'{"comm_event": '  # how the text of one begins that travels beside the tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,13 @@ class CommEvent:
     buffers: Sequence[bytes] = ()
 
 
-def packed(event: CommEvent) -> str:
+def packed(event: CommEvent) -> bytes:
     """As text, for beside the tasks."""
     buffers = [base64.b64encode(buffer).decode("ascii") for buffer in event.buffers]
-    return f"{_BESIDE}{json.dumps(asdict(replace(event, buffers=buffers)), default=str)}}}"
+    return _BESIDE + json.dumps(asdict(replace(event, buffers=buffers)), default=str).encode() + b"}"
 
 
-def unpacked(text: str) -> CommEvent | None:
+def unpacked(text: bytes) -> CommEvent | None:
     """None: the text is something else."""
     if not text.startswith(_BESIDE):
         return None

@@ -1,13 +1,11 @@
-"""The worker's side of everything that a notebook shows beside text: displays, results, comms. Each becomes a Jupyter
-message in the task's output, in order with the printed text."""
+"""The worker's side of everything that a notebook shows beside text. Each becomes a Jupyter message in the task's
+output, in order with the printed text."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-import comm
-from comm.base_comm import BaseComm
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 
@@ -84,26 +82,3 @@ class ResultHook(DisplayHook):
     def take(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
         shown, self.shown = self.shown, None
         return shown
-
-
-class StandInKernel:
-    """The part of a kernel that an output widget needs: the message of the cell whose output it captures."""
-
-    message = ""
-
-    def get_parent(self) -> dict[str, Any]:
-        return {"header": {"msg_id": self.message}} if self.message else {}
-
-
-class Comm(BaseComm):
-    """A widget's connection to the page, through the kernel."""
-
-    kernel = StandInKernel()
-
-    def publish_msg(self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None,
-                    **keys: Any) -> None:
-        send(msg_type, {"comm_id": self.comm_id, "data": data or {}, **keys}, metadata, buffers)
-
-
-def use_comms() -> None:
-    comm.create_comm = Comm

@@ -80,6 +80,7 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     limit = TimeLimit(_saved.save_s, request.saves_at_limit)
     loops = Loops(request.loop, _saved if request.may_leave else None, limit, behind=not request.may_ask)
     _saved.before(rest(_python(shell, code.source), loops.first()), request.reads, request.last)
+    _callbacks.revive()
     _last.begin(request.last, own_last, request.inputs)
     if code.source:
         streams.begin(request.random)
@@ -98,6 +99,8 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     _saved.load(brings)
     reply.missing = [name for name in brings if name not in names]
     _saved.after(code.number, namespace.turn)
+    _callbacks.revive()
+    reply.widgets = _callbacks.names()
     if reply.run.error is None:
         reply.bundle = brought_back(names, brings)
     return reply

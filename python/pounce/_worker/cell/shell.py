@@ -28,7 +28,8 @@ from ..._common.mlflow_work import SECRETS
 from .. import interpreter
 from ..state import cell_files
 from . import time_limit
-from .publish import Comm, Publisher, ResultHook, send, use_comms
+from .comms import Comm, use_comms
+from .publish import Publisher, ResultHook, send
 
 may_ask = False  # a cell runs, and its kernel waits for it
 

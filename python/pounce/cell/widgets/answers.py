@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..._engine.session import Session
-from ..._worker.cell.comm_events import KIND, CommEvent
+from ..._worker.cell.comm_events import CommEvent
 from ..background import CellOutput
 from ..notebook_state import NotebookState
 from .stand_in import StandIn
@@ -44,13 +44,13 @@ class Answers:
         self._waiting.pop(one.event.number, None)
         one.over.set()
 
-    # ---- beside a cell ----
-
     def heard(self, session: Session, task: str, content: dict[str, Any], buffers: list[Any]) -> None:
         one = self._waiting.get(content["number"])
-        if one is None:
+        if "begins" in content:
+            self._now = one.output if one is not None else None
+        elif one is None:
             return
-        if "printed" in content:
+        elif "printed" in content:
             is_error, text = content["printed"]
             one.output.printed(is_error, text.encode())
         elif "message" in content:
@@ -65,8 +65,5 @@ class Answers:
             self._now.printed(is_error, data)
 
     def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
-        if message["type"] == KIND:
-            one = self._waiting.get(message["content"]["number"])
-            self._now = one.output if one is not None else None
-        elif self._now is not None:
+        if self._now is not None:
             self._now.message(message, buffers)

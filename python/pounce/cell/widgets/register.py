@@ -14,4 +14,4 @@ def register(shell: Any, remote: Remote) -> None:
         return
     road = Road(shell, remote)
     display.comm_heard = road.heard
-    remote.cell_over = road.cell_ended
+    remote.cell_over, remote.released = road.cell_ended, road.released

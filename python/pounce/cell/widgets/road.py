@@ -17,7 +17,7 @@ from ... import errors
 from ..._common.cell_protocol import CallbacksReply
 from ..._engine.session import Session
 from ..._worker.cell import runner
-from ..._worker.cell.comm_events import KIND, CommEvent, packed
+from ..._worker.cell.comm_events import HERE, KIND, CommEvent, packed
 from ..background import CellOutput
 from ..errand import run_there
 from ..notebook_state import NotebookState
@@ -42,14 +42,21 @@ class Road:
 
     # ---- from the worker ----
 
-    def heard(self, session: Session, message: dict[str, Any]) -> None:
-        """A comm message of a worker is about to be shown."""
+    def heard(self, session: Session, message: dict[str, Any]) -> dict[str, Any]:
+        """A comm message of a worker, as it is for the page."""
         comms, content = self._shell.kernel.comm_manager.comms, message["content"]
         known = comms.get(content["comm_id"])
+        if message["type"] == HERE:
+            if isinstance(known, StandIn):
+                known.session, known.told = session, False
+                data = {"method": "update", **content["data"]}
+                return {**message, "type": "comm_msg", "content": {"comm_id": known.comm_id, "data": data}}
+            message = {**message, "type": "comm_open"}
         if message["type"] == "comm_open":
             comms[content["comm_id"]] = StandIn(content, session, self._arrivals, self.pass_on)
         elif isinstance(known, StandIn) and message["type"] == "comm_close":
             del comms[content["comm_id"]]
+        return message
 
     # ---- from the page ----
 
@@ -57,6 +64,7 @@ class Road:
         state, output = self._state_of(of), CellOutput(self._shell)
         if state is None:
             return self._gone(of, output)
+        of.session.takers[KIND] = self._answers.heard
         with self._lock:
             buffers = [bytes(buffer) for buffer in message.get("buffers") or ()]
             event = CommEvent(self._id, next(self._numbers), kind, of.comm_id, data, _header(message),
@@ -74,9 +82,8 @@ class Road:
         text = packed(event)
         if worker is None or len(text) > _MOST_BESIDE_BYTES:
             return False
-        worker.session.takers[KIND] = self._answers.heard
         is_first = len(self._answers.of(state)) == 1
-        return worker.session.core.look(worker.lease, event.number, text.encode()) and is_first
+        return worker.session.core.look(worker.lease, event.number, text) and is_first
 
     def _there(self, state: NotebookState) -> None:
         """Runs all that waits for that worker, and blocks until then."""
@@ -117,16 +124,35 @@ class Road:
                     return state
         return None
 
+    def released(self) -> None:
+        """The workers were given back."""
+        output = CellOutput(self._shell)
+        for one in list(self._shell.kernel.comm_manager.comms.values()):
+            if isinstance(one, StandIn) and not one.told and self._state_of(one) is None:
+                one.told = self._becomes_inert(one, output)
+
     def _gone(self, of: StandIn, output: CellOutput) -> None:
         if not of.told:
             of.told = True
-            output.printed(False, f"pounce: {_farewell(of)}\n".encode())
+            self._becomes_inert(of, output)
+            output.printed(False, f"pounce: {self._farewell(of)}\n".encode())
+
+    def _becomes_inert(self, of: StandIn, output: CellOutput) -> bool:
+        content = of.inert(self._farewell(of))
+        if content:
+            output.message({"type": "comm_msg", "content": content, "metadata": {}}, [])
+        return bool(content)
+
+    def _farewell(self, of: StandIn) -> str:
+        """What the widget was, and how it answers again."""
+        for state in list(self._remote.workers.states.values()):
+            name = state.widgets.get(of.comm_id, "")
+            entry = state.ledger.entries.get(name)
+            if entry is not None and not entry.is_gone:
+                return (f"the worker of this {of.what} has gone: a cell that reads {name} restores it with its "
+                        "variables, and it answers again")
+        return f"the worker of this {of.what} has gone, and no variable has it: run the cell that made it again"
 
 
 def _header(message: dict[str, Any]) -> dict[str, Any]:
     return {name: str(value) for name, value in message["header"].items() if value is not None}
-
-
-def _farewell(of: StandIn) -> str:
-    return f"the worker that made this {of.what} has gone, and nothing answers it: run its cell again"
-

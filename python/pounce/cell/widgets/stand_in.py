@@ -53,7 +53,14 @@ class StandIn:
         state = opened["data"].get("state", {}) if isinstance(opened["data"], dict) else {}
         self.what = str(state.get("_model_name", self.target_name)).removesuffix("Model")
         self.told = False  # the user knows that its worker has gone
+        self._shows = set(state)
         self._arrivals, self._pass_on = arrivals, pass_on
+
+    def inert(self, why: str) -> dict[str, Any]:
+        """The content of a message after which the page shows that nothing answers the widget. Empty: it cannot."""
+        state = {name: value for name, value in (("disabled", True), ("tooltip", why)) if name in self._shows}
+        data = {"method": "update", "state": state, "buffer_paths": []}
+        return {"comm_id": self.comm_id, "data": data} if state else {}
 
     # ---- called by the kernel ----
 
