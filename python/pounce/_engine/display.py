@@ -9,10 +9,13 @@ from typing import Any
 
 from .shell import shell as ipython
 
-
 COMMS = ("comm_open", "comm_msg", "comm_close")
-# Given the session that a worker's comm message came in, returns the message for the page.
-comm_heard: Callable[[Any, dict[str, Any]], dict[str, Any]] = lambda session, message: message
+comm_heard: Callable[[Any, dict[str, Any]], dict[str, Any]] | None = None  # see comm_for_page
+
+
+def comm_for_page(session: Any, message: dict[str, Any]) -> dict[str, Any]:
+    """A comm message of a worker, which came in this session, as the page gets it."""
+    return comm_heard(session, message) if comm_heard is not None else message
 
 
 def republish(message: dict[str, Any], buffers: list[Any]) -> None:

@@ -355,7 +355,7 @@ class Session:
     def _message(self, event: _core.Message) -> None:
         message = json.loads(event.text)
         if message["type"].startswith("comm_"):
-            message = display.comm_heard(self, message)
+            message = display.comm_for_page(self, message)
         if message["type"] in self.takers:
             self.takers[message["type"]](self, event.task, message["content"], event.buffers)
         elif message["type"] == "input_request":

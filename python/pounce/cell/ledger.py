@@ -15,7 +15,6 @@ from .. import errors
 from .._common import bundle, serialize
 from .names import is_import
 
-
 _OF_WIDGET = "._trait_values['comm']"  # in the path of what cannot be sent
 
 

@@ -1,4 +1,4 @@
-"""Which variables the callbacks of a widget may read: a restored widget has them, and they have to be restored with it."""
+"""Which variables the callbacks of a widget may read: those that are saved have to be restored before they run."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from .. import interpreter, steps
 from . import comms, publish, quiet, shell
 from .callback_reads import reads_of
 from .cell_streams import streams
-from .comm_events import KIND, CommEvent, left_of, unpacked
+from .comm_events import KIND, CommEvent, Json, left_of, unpacked
 
 _absent = object()
 
@@ -147,7 +147,7 @@ def _merged(events: Sequence[CommEvent]) -> dict[int, CommEvent]:
     """Those that remain, by their numbers."""
     left = {}
     for place, event in enumerate(events):
-        data: dict[str, Any] | None = event.data
+        data: Json | None = event.data
         if event.kind == "comm_msg":
             data = left_of(event.comm, event.data, [(one.comm, one.data) for one in events[place + 1:]])
         if data is not None:
@@ -186,7 +186,7 @@ class _Apart:
         _tell(self._session, self._event, {"message": json.loads(text), "buffers": packed})
 
 
-def _tell(session: str, event: CommEvent, what: dict[str, Any]) -> None:
+def _tell(session: str, event: CommEvent, what: Json) -> None:
     text = json.dumps({"type": KIND, "content": {"number": event.number, **what}})
     interpreter.core.answer_look(session, event.number, text.encode())
 

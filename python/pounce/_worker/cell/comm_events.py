@@ -1,14 +1,16 @@
-"""Messages of a page to widgets that a worker's cells made, on their way there, and which of them later ones replace."""
+"""Messages of a page to widgets that a worker's cells made, on their way there. Later ones may replace earlier ones."""
 
 from __future__ import annotations
 
 import base64
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
 
-KIND = "pounce_comm"  # of the messages from the worker: {"number": the event's, and "begins", "done", "message" or "printed"}
+Json: TypeAlias = dict[str, Any]  # a part of a message of Jupyter's
+# Of the messages from the worker: the event's "number", with "begins", "done", "message" or "printed".
+KIND = "pounce_comm"
 HERE = "comm_here"  # of the message for a comm that came to this worker: as "comm_open", unless the page has it
 _BESIDE = b'{"comm_event": '  # how the text of one begins that travels beside the tasks
 
@@ -21,16 +23,16 @@ class CommEvent:
     number: int
     kind: str  # "comm_msg" or "comm_close"
     comm: str
-    data: dict[str, Any]
-    header: dict[str, Any]  # of the page's message
-    metadata: dict[str, Any]
+    data: Json
+    header: Json  # of the page's message
+    metadata: Json
     buffers: Sequence[bytes] = ()
 
 
 def packed(event: CommEvent) -> bytes:
     """As text, for beside the tasks."""
     buffers = [base64.b64encode(buffer).decode("ascii") for buffer in event.buffers]
-    return _BESIDE + json.dumps(asdict(replace(event, buffers=buffers)), default=str).encode() + b"}"
+    return _BESIDE + json.dumps({**asdict(event), "buffers": buffers}, default=str).encode() + b"}"
 
 
 def unpacked(text: bytes) -> CommEvent | None:
@@ -42,7 +44,7 @@ def unpacked(text: bytes) -> CommEvent | None:
     return CommEvent(**fields)
 
 
-def left_of(comm: str, data: dict[str, Any], later: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, Any] | None:
+def left_of(comm: str, data: Json, later: Iterable[tuple[str, Json]]) -> Json | None:
     """What remains to be done of a message if `later` ones wait behind it: for each trait of a widget its last value
     counts. None: nothing. No message that is not such a value is overtaken."""
     if not _is_update(data):
@@ -59,5 +61,5 @@ def left_of(comm: str, data: dict[str, Any], later: Iterable[tuple[str, dict[str
     return data if data.get("buffer_paths") else {**data, "state": state}  # buffers stay with their traits
 
 
-def _is_update(data: dict[str, Any]) -> bool:
+def _is_update(data: Json) -> bool:
     return data.get("method") == "update" and isinstance(data.get("state"), dict) and bool(data["state"])

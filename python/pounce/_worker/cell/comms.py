@@ -11,7 +11,7 @@ from comm.base_comm import BaseComm
 
 from ... import errors
 from .. import interpreter
-from .comm_events import HERE
+from .comm_events import HERE, Json
 from .publish import send
 
 _unpickled: list[Comm] = []  # the newest at the end
@@ -22,7 +22,7 @@ class StandInKernel:
 
     message = ""
 
-    def get_parent(self) -> dict[str, Any]:
+    def get_parent(self) -> Json:
         return {"header": {"msg_id": self.message}} if self.message else {}
 
 
@@ -41,11 +41,11 @@ class Comm(BaseComm):
             msg_type = HERE
         send(msg_type, {"comm_id": self.comm_id, "data": data or {}, **keys}, metadata, buffers)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Json:
         """Of a copy, which is closed: nothing is sent when that goes. traitlets leaves out who observes a widget."""
         return {**self.__dict__, "_closed": True, "observers": _observers(_widget_of(self))}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Json) -> None:
         self.__dict__.update(state)
         if interpreter.core is not None:
             _unpickled.append(self)
@@ -76,7 +76,7 @@ def revive() -> None:
             _open_again(widgets.pop(id))
 
 
-def _below(id: str, widgets: dict[str, Any], seen: set[str]) -> Iterator[str]:
+def _below(id: str, widgets: Json, seen: set[str]) -> Iterator[str]:
     """A widget behind those that it refers to."""
     widget = widgets.get(id)
     if id in seen or widget is None:
@@ -87,7 +87,7 @@ def _below(id: str, widgets: dict[str, Any], seen: set[str]) -> Iterator[str]:
     yield id
 
 
-def _values(of: dict[str, Any]) -> Iterator[Any]:
+def _values(of: Json) -> Iterator[Any]:
     for value in of.values():
         yield from value if isinstance(value, (list, tuple)) else (value,)
 
@@ -98,14 +98,14 @@ def _open_again(widget: Any) -> None:
     for name, kind, function in widget.comm.__dict__.pop("observers", ()):
         if (name, kind, function) not in _observers(widget):
             widget.observe(function, name, kind)
-    Comm.is_back, widget._model_id, widget.comm = True, widget.comm.comm_id, None
+    Comm.is_back, widget.comm = True, None  # it keeps its id
     try:
         widget.open()
     finally:
         Comm.is_back = False
 
 
-def names_of_widgets(names: dict[str, Any]) -> dict[str, str]:
+def names_of_widgets(names: Json) -> dict[str, str]:
     """The variable that each widget is, or is in, by the comm's id."""
     module = sys.modules.get("ipywidgets")
     if module is None:

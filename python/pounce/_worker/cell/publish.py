@@ -23,11 +23,17 @@ def send(kind: str, content: dict[str, Any], metadata: dict[str, Any] | None = N
     views = [memoryview(buffer).cast("B") for buffer in buffers or ()]
     size = len(text) + sum(view.nbytes for view in views)
     if size > _MOST_BYTES:
-        print(f"[pounce: an output of {size >> 20} MiB is not shown; the most is {_MOST_BYTES >> 20} MiB]")
+        print(f"[pounce: {_what(kind, content)} of {size >> 20} MiB is not shown; the most is {_MOST_BYTES >> 20} MiB]")
         return
     interpreter.flush()
     show = quiet.shows() or interpreter.core.show
     show(text, [view.tobytes() for view in views])
+
+
+def _what(kind: str, content: dict[str, Any]) -> str:
+    if kind == "comm_open":
+        return f"a widget ({content['data'].get('state', {}).get('_model_name', content.get('target_name'))})"
+    return "an update of a widget" if kind == "comm_msg" else "an output"
 
 
 def _plain(value: Any) -> Any:

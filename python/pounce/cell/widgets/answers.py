@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..._engine.session import Session
-from ..._worker.cell.comm_events import CommEvent
+from ..._worker.cell.comm_events import CommEvent, Json
 from ..background import CellOutput
 from ..notebook_state import NotebookState
 from .stand_in import StandIn
@@ -44,7 +44,7 @@ class Answers:
         self._waiting.pop(one.event.number, None)
         one.over.set()
 
-    def heard(self, session: Session, task: str, content: dict[str, Any], buffers: list[Any]) -> None:
+    def heard(self, session: Session, task: str, content: Json, buffers: list[Any]) -> None:
         one = self._waiting.get(content["number"])
         if "begins" in content:
             self._now = one.output if one is not None else None
@@ -64,6 +64,6 @@ class Answers:
         if self._now is not None:
             self._now.printed(is_error, data)
 
-    def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
+    def message(self, message: Json, buffers: list[Any]) -> None:
         if self._now is not None:
             self._now.message(message, buffers)

@@ -17,7 +17,7 @@ from ... import errors
 from ..._common.cell_protocol import CallbacksReply
 from ..._engine.session import Session
 from ..._worker.cell import runner
-from ..._worker.cell.comm_events import HERE, KIND, CommEvent, packed
+from ..._worker.cell.comm_events import HERE, KIND, CommEvent, Json, packed
 from ..background import CellOutput
 from ..errand import run_there
 from ..notebook_state import NotebookState
@@ -42,7 +42,7 @@ class Road:
 
     # ---- from the worker ----
 
-    def heard(self, session: Session, message: dict[str, Any]) -> dict[str, Any]:
+    def heard(self, session: Session, message: Json) -> Json:
         """A comm message of a worker, as it is for the page."""
         comms, content = self._shell.kernel.comm_manager.comms, message["content"]
         known = comms.get(content["comm_id"])
@@ -60,7 +60,7 @@ class Road:
 
     # ---- from the page ----
 
-    def pass_on(self, of: StandIn, kind: str, data: dict[str, Any], message: dict[str, Any]) -> None:
+    def pass_on(self, of: StandIn, kind: str, data: Json, message: Json) -> None:
         state, output = self._state_of(of), CellOutput(self._shell)
         if state is None:
             return self._gone(of, output)
@@ -93,21 +93,22 @@ class Road:
             reply: CallbacksReply = run_there(
                 lambda: workers.at(state.target or Target(), state), lambda: workers.reached(state) is not None,
                 self._answers, runner.run_callbacks, [one.event for one in waiting])
+        except errors.LeaseEnded:
+            for one in waiting:
+                self._gone(one.of, one.output)
         except errors.PounceError as error:
             for one in waiting:
-                self._answers.over(one)
-                if isinstance(error, errors.LeaseEnded):
+                one.output.printed(True, f"pounce: {error}\n".encode())
+        else:
+            names, number = self._shell.user_ns, self._remote.number()
+            state.ledger.assigned(reply.assigned, names, number, state.turn)
+            state.ledger.removed(reply.deleted, names, number, state.turn)
+            for one in waiting:
+                if one.event.number in reply.gone:
                     self._gone(one.of, one.output)
-                else:
-                    one.output.printed(True, f"pounce: {error}\n".encode())
-            return
-        names, number = self._shell.user_ns, self._remote.number()
-        state.ledger.assigned(reply.assigned, names, number, state.turn)
-        state.ledger.removed(reply.deleted, names, number, state.turn)
-        for one in waiting:
-            self._answers.over(one)
-            if one.event.number in reply.gone:
-                self._gone(one.of, one.output)
+        finally:
+            for one in waiting:
+                self._answers.over(one)
 
     def cell_ended(self, state: NotebookState) -> None:
         """What came too late for the cell runs now. Does not block."""
@@ -154,5 +155,5 @@ class Road:
         return f"the worker of this {of.what} has gone, and no variable has it: run the cell that made it again"
 
 
-def _header(message: dict[str, Any]) -> dict[str, Any]:
+def _header(message: Json) -> Json:
     return {name: str(value) for name, value in message["header"].items() if value is not None}

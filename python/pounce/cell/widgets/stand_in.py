@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ..._worker.cell.comm_events import left_of
+from ..._worker.cell.comm_events import Json, left_of
 
-PassOn = Callable[["StandIn", str, dict[str, Any], dict[str, Any]], None]
+PassOn = Callable[["StandIn", str, Json, Json], None]
 
 
 class Arrivals:
@@ -17,13 +17,13 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # guards what follows
-        self._waiting: deque[tuple[str, dict[str, Any]]] = deque(maxlen=1000)
+        self._waiting: deque[tuple[str, Json]] = deque(maxlen=1000)
 
-    def note(self, comm: str, data: dict[str, Any]) -> None:
+    def note(self, comm: str, data: Json) -> None:
         with self._lock:
             self._waiting.append((comm, data))
 
-    def left(self, comm: str, data: dict[str, Any]) -> dict[str, Any] | None:
+    def left(self, comm: str, data: Json) -> Json | None:
         """What of this message later ones do not replace. Its handler begins."""
         with self._lock:
             if (comm, data) not in self._waiting:  # this kernel does not tell what arrives
@@ -47,7 +47,7 @@ class StandIn:
 
     _closed = False
 
-    def __init__(self, opened: dict[str, Any], session: Any, arrivals: Arrivals, pass_on: PassOn):
+    def __init__(self, opened: Json, session: Any, arrivals: Arrivals, pass_on: PassOn):
         self.comm_id, self.target_name = str(opened["comm_id"]), str(opened.get("target_name", ""))
         self.session = session
         state = opened["data"].get("state", {}) if isinstance(opened["data"], dict) else {}
@@ -56,7 +56,7 @@ class StandIn:
         self._shows = set(state)
         self._arrivals, self._pass_on = arrivals, pass_on
 
-    def inert(self, why: str) -> dict[str, Any]:
+    def inert(self, why: str) -> Json:
         """The content of a message after which the page shows that nothing answers the widget. Empty: it cannot."""
         state = {name: value for name, value in (("disabled", True), ("tooltip", why)) if name in self._shows}
         data = {"method": "update", "state": state, "buffer_paths": []}
@@ -69,12 +69,12 @@ class StandIn:
         self._arrivals.note(self.comm_id, data)
         return default
 
-    def handle_msg(self, message: dict[str, Any]) -> None:
+    def handle_msg(self, message: Json) -> None:
         left = self._arrivals.left(self.comm_id, message["content"]["data"])
         if left is not None:
             self._pass_on(self, "comm_msg", left, message)
 
-    def handle_close(self, message: dict[str, Any]) -> None:
+    def handle_close(self, message: Json) -> None:
         self._arrivals.left(self.comm_id, message["content"].get("data", {}))
         self._pass_on(self, "comm_close", message["content"].get("data", {}), message)
 
