@@ -235,10 +235,16 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
 def run_callback(function: Callable[[], Any]) -> Any:
     """Calls it between two cells, on the loop that cells run on."""
 
-    async def call() -> Any:
-        return function()
+    async def call() -> tuple[Any, BaseException | None]:
+        try:
+            return function(), None
+        except BaseException as error:  # asyncio's loop goes on for ever behind a task that an interrupt ended
+            return None, error
 
-    return _finished(call())
+    value, error = _finished(call())
+    if error is not None:
+        raise error
+    return value
 
 
 def _finished(coroutine: Any) -> Any:

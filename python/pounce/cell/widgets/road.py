@@ -49,8 +49,7 @@ class Road:
         if message["type"] == HERE:
             if isinstance(known, StandIn):
                 known.session, known.told = session, False
-                data = {"method": "update", **content["data"]}
-                return {**message, "type": "comm_msg", "content": {"comm_id": known.comm_id, "data": data}}
+                return {**message, "type": "comm_msg", "content": known.synchronised(content["data"])}
             message = {**message, "type": "comm_open"}
         if message["type"] == "comm_open":
             comms[content["comm_id"]] = StandIn(content, session, self._arrivals, self.pass_on)

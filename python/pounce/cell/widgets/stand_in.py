@@ -9,6 +9,7 @@ from typing import Any
 
 from ..._worker.cell.comm_events import Json, left_of
 
+_CAPTURED = "msg_id"  # of an Output: nbclient takes one that is empty as the end of what it has captured
 PassOn = Callable[["StandIn", str, Json, Json], None]
 
 
@@ -55,6 +56,11 @@ class StandIn:
         self.told = False  # the user knows that its worker has gone
         self._shows = set(state)
         self._arrivals, self._pass_on = arrivals, pass_on
+
+    def synchronised(self, opened: Json) -> Json:
+        """The content of a message after which the page has the state that the widget is restored with."""
+        state = {name: value for name, value in opened.get("state", {}).items() if name != _CAPTURED}
+        return {"comm_id": self.comm_id, "data": {"method": "update", **opened, "state": state}}
 
     def inert(self, why: str) -> Json:
         """The content of a message after which the page shows that nothing answers the widget. Empty: it cannot."""

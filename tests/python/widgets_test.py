@@ -1,0 +1,193 @@
+"""Widgets that a %%pounce cell makes: the same messages of a page go to a plain kernel and to one with pounce."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("ipykernel")
+pytest.importorskip("jupyter_client")
+pytest.importorskip("ipywidgets")
+
+from conftest import made_home
+from kernel import SECONDS, Notebook
+from widgets_page import Page
+
+pytestmark = pytest.mark.xdist_group("widgets")  # two notebooks for all
+MAGIC = "%%pounce --cpus 1\n"
+MADE = """
+import asyncio, ipywidgets, itertools, os, time
+import pounce
+from pathlib import Path
+from ipywidgets import Button, HBox, IntSlider, Output, Text, interact, jslink, link
+def until(name):
+    while not os.path.exists(name): time.sleep(0.01)
+slider, other, button, output, text = IntSlider(value=3), IntSlider(), Button(description="go"), Output(), Text()
+factor, clicks, moves = 2, [], []
+def moved(change):
+    global latest
+    latest = change.new
+    moves.append(change.new)
+    print("moved to", factor * change.new)
+    if change.new == 13: raise ValueError("thirteen")
+def clicked(_):
+    clicks.append(len(clicks))
+    with output:
+        print("in the output")
+        display(len(clicks))
+    print("below it")
+slider.observe(moved, "value")
+button.on_click(clicked)
+linked = link((slider, "max"), (other, "max"))
+display(HBox([slider, button, output]))
+"""
+
+
+@pytest.fixture(scope="module")
+def there():
+    with made_home() as plain_home, made_home(idle_release_s=600) as home:
+        plain, remote = Page(Notebook(plain_home)), Page(Notebook(home))
+        remote.cell("%load_ext pounce")
+        for page, magic in ((plain, ""), (remote, MAGIC)):
+            shown = page.cell(magic + MADE, slider="IntSliderModel", button="ButtonModel", output="OutputModel", text="TextModel")
+            first = next(each for each in shown.of("comm_open") if each["data"]["state"].get("_model_name") == "IntSliderModel")
+            page.comms["slider"] = first["comm_id"]
+        yield SimpleNamespace(plain=plain, remote=remote, folder=home.folder, both=[(plain, ""), (remote, MAGIC)])
+        remote.cell("%pounce release")
+        for page in (plain, remote):
+            page.notebook.close()
+
+
+def touch(folder, name: str) -> None:
+    (folder / name).touch()
+
+
+def until_there(folder, name: str) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not (folder / name).exists():
+        assert time.monotonic() < deadline, f"no {name}"
+        time.sleep(0.01)
+
+
+def test_what_a_page_sends_is_answered_as_by_a_plain_kernel(there):
+    shown = []
+    for page, magic in there.both:
+        page.cell(magic + "@interact(x=(0, 10))\ndef shows(x):\n    print('x is', x)\n    return x", x="IntSliderModel")
+        sent = [page.move("slider", 5), page.click("button"), page.move("slider", 13), page.move("x", 7),
+                page.send("slider", {"method": "update", "state": {"max": 50}, "buffer_paths": []}),
+                page.send("text", {"method": "request_state"}), page.send("text", {"method": "unheard of"})]
+        for each in sent:
+            page.ended(each)
+        page.send("slider", {"method": "update", "state": {"max": 100}, "buffer_paths": []})
+        shown.append([page.seen(each) for each in sent])
+    plain, remote = shown
+
+    assert remote == plain
+    assert ("stream", "stdout", "moved to 10\n") in remote[0] and ("stream", "stdout", "below it\n") in remote[1]
+    assert {"method": "update", "state": {"msg_id": "this message"}, "buffer_paths": []} in [each[-1] for each in remote[1]]
+    assert [each[1:3] for each in remote[2] if each[0] == "error"] == [("ValueError", "thirteen")]
+
+
+def test_a_callbacks_variables_are_the_next_cells(there):
+    page = there.remote
+    page.ended(page.move("slider", 6))
+
+    assert page.cell(MAGIC + "latest, slider.value").value == "(6, 6)"
+    assert page.cell("%pounce pull latest\nlatest").of("error") == []
+
+
+def test_of_many_events_that_wait_the_last_of_each_widget_counts_and_every_click(there):
+    page = there.remote
+    page.cell(MAGIC + "moves.clear(); clicks.clear()\n"
+              "def holds(change):\n    if change.new == 20: Path('holds').touch(); until('goes on')\nslider.observe(holds, 'value')")
+    first = page.move("slider", 20)
+    until_there(there.folder, "holds")
+    sent = [page.move("slider", value) for value in range(21, 51)]
+    sent += [page.click("button") for _ in range(3)] + [page.move("slider", value) for value in range(51, 81)]
+    page.all_have_arrived()
+    touch(there.folder, "goes on")
+    for each in [first, *sent]:
+        page.ended(each)
+
+    assert page.cell(MAGIC + "slider.unobserve(holds, 'value'); moves, clicks").value == "([20, 50, 80], [0, 1, 2])"
+
+
+@pytest.mark.parametrize("loop", [
+    "while not os.path.exists({0!r}): await asyncio.sleep(0.01)",
+    "for _ in pounce.steps(range(10**9)):\n    time.sleep(0.01)\n    if os.path.exists({0!r}): break"])
+@pytest.mark.parametrize("behind", ["", " --bg"])
+def test_a_cell_that_awaits_or_steps_lets_callbacks_run(there, loop, behind):
+    page, name = there.remote, f"during{len(loop)}{behind.strip()}"
+    page.cell(MAGIC + f"def ends(change): print('here'); Path({name!r}).touch()\nslider.observe(ends, 'value'); slider.value = 0")
+    cell = page.begin(MAGIC.strip() + f"{behind}\nprint('begins')\n{loop.format(name)}\nprint('ends')")
+    page.until(cell, lambda shown: "begins" in shown.stdout)
+
+    moved = page.move("slider", 30, beside=not behind)  # while the kernel waits for a cell only a subshell answers
+    page.until(cell, lambda shown: "ends" in shown.stdout)
+
+    assert "here\n" in page.until(moved, lambda shown: "here" in shown.stdout).stdout  # the event's, and not the cell's
+    assert page.ended(cell).stdout == "begins\nends\n"
+    page.cell(MAGIC + "slider.unobserve(ends, 'value')")
+
+
+def test_an_event_that_comes_in_another_cell_is_handled_at_its_end(there):
+    page = there.remote
+    cell = page.begin(MAGIC + "slider.value = 1\nPath('at it').touch(); until('moved')\nprint('still', slider.value)")
+    until_there(there.folder, "at it")
+    moved = page.move("slider", 40, beside=True)
+    page.all_have_arrived()
+    touch(there.folder, "moved")
+
+    assert page.until(moved, lambda shown: "moved to" in shown.stdout).stdout == "moved to 80\n"
+    assert page.ended(cell).stdout.splitlines()[-1] == "still 1"
+
+
+def test_a_callback_that_blocks_is_stopped_and_the_next_one_runs(there):
+    page = there.remote
+    page.cell(MAGIC + "def blocks(_):\n    Path('blocks').touch()\n    while True: time.sleep(0.01)\nbutton.on_click(blocks)")
+    stuck = page.click("button")
+    until_there(there.folder, "blocks")
+    page.notebook.manager.interrupt_kernel()
+    page.ended(stuck)
+    page.cell(MAGIC + "button.on_click(blocks, remove=True)")
+
+    assert page.ended(page.move("slider", 9)).stdout == "moved to 18\n"
+
+
+def test_what_cannot_be_as_in_one_process_is_named(there):
+    page = there.remote
+    large = page.cell(MAGIC + "box = ipywidgets.Image(value=bytes(40 << 20))")
+    assert "a widget (ImageModel) of 40 MiB is not shown; the most is 32 MiB" in large.stdout
+    page.cell("import ipywidgets; mine = ipywidgets.IntSlider()")
+    assert "mine is a widget, which answers in the notebook" in page.cell(MAGIC + "mine.value").error["evalue"]
+    page.cell("%pounce pull other")
+    assert "Change it in a %%pounce cell" in page.cell("other.value = 4").error["evalue"]
+
+
+def test_a_widget_answers_again_when_its_variables_are_restored(there):
+    page = there.remote
+    alone = page.cell(MAGIC + "display(ipywidgets.IntText())", alone="IntTextModel")
+    assert alone.of("display_data")
+    page.cell(MAGIC + "slider.value = 1")
+    released = page.cell("%pounce release")
+    inert = {each["comm_id"]: each["data"]["state"] for each in released.of("comm_msg")}
+    assert inert[page.comms["slider"]]["disabled"] and "a cell that reads slider restores it" in inert[page.comms["slider"]]["tooltip"]
+    assert "run the cell that made it again" in inert[page.comms["alone"]]["tooltip"]
+
+    back = page.cell(MAGIC + "slider.value")  # `moved` reads what no cell names: factor, moves
+    state = [each["data"]["state"] for each in back.of("comm_msg") if each["comm_id"] == page.comms["slider"]]
+    assert (state[-1]["disabled"], state[-1]["value"]) == (False, 1)
+    assert page.ended(page.move("slider", 8)).stdout == "moved to 16\n"
+    assert page.ended(page.click("text")).messages  # not restored: no cell has read it
+    assert page.cell(MAGIC + "latest").value == "8"
+
+
+def test_a_worker_that_dies_in_a_callback_is_named(there):
+    page = there.remote
+    page.cell(MAGIC + "killer = Button()\nkiller.on_click(lambda _: os._exit(3))", killer="ButtonModel")
+
+    died = page.ended(page.click("killer"))
+    assert "exit code 3" in died.stream("stderr"), died
+    assert "has gone" in page.ended(page.click("killer")).stream("stdout")
