@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import nbformat
@@ -111,6 +112,11 @@ class Lab:
         settings = self.folder / "config" / "labconfig"
         for folder in (kernel, settings):
             folder.mkdir(parents=True)
+        drawn = Path(sys.prefix) / "share" / "jupyter" / "labextensions"  # the pages' halves of widgets that the tests' Python has
+        (self.folder / "share" / "labextensions").mkdir()
+        for extension in ("jupyter-matplotlib", "anywidget"):
+            if (drawn / extension).is_dir():
+                (self.folder / "share" / "labextensions" / extension).symlink_to(drawn / extension)
         (self.folder / "config").chmod(0o777)
         (kernel / "kernel.json").write_text(json.dumps(KERNEL))
         (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
