@@ -11,7 +11,7 @@ from typing import Any
 from ._batch.job import pounce_here
 from ._common.rank import Rank
 from ._worker import interpreter
-from ._worker.reports import pipe
+from ._worker.reports import report_line
 from ._worker.steps import steps as steps
 
 
@@ -86,7 +86,7 @@ def report(**values: Any) -> None:
     Also seen below the cell or call, in ``pouncectl status`` and, where there is one, in the MLflow run: numbers as
     metrics, the file as an artefact, the status as the tag ``pounce.status``. Returns when it is on its way, in
     microseconds; blocks only while the notebook is far behind. From any thread of the task's own process; from another
-    process of the lease too, for numbers, status and file. Does nothing in the notebook itself and in a batch run.
+    process of the lease too, and in a batch run, for numbers, status and file. Does nothing in the notebook itself.
 
     Parameters
     ----------
@@ -116,10 +116,8 @@ def report(**values: Any) -> None:
     message(content)
     if interpreter.running is not None and os.getpid() == interpreter.process:
         interpreter.reports.report(content)
-    elif os.environ.get(pipe.VARIABLE):
-        from ._worker.reports.report_line import written
-
-        pipe.write(written(content))
+    elif os.environ.get(report_line.VARIABLE):
+        report_line.write(report_line.written(content))
 
 
 def checkpoint(obj: Any) -> None:

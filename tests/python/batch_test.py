@@ -254,6 +254,28 @@ def test_a_module_beside_the_notebook_is_found_in_the_job(slurm, tmp_path, progr
     assert run.submit().result(60) == (42 if program == "call_function.py" else {"value": 42})
 
 
+REPORTS = """
+def work(gate):
+    import os, subprocess, time, pounce
+    subprocess.run(["sh", "-c", "pounce-report loss=0.5 step=3 --status 'epoch 1'"], check=True)
+    pounce.report(rate=0.25, status="epoch 2")
+    with open(os.environ["POUNCE_REPORT"], "w") as pipe: pipe.write("bad\\nlast=7\\n")
+    while not os.path.exists(gate): time.sleep(0.02)
+"""
+
+
+def test_what_programs_of_a_run_report_is_told_while_it_runs_and_is_in_its_log(slurm, tmp_path):
+    run = run_of(REPORTS, str(gate := tmp_path / "gate")).submit()
+    until(lambda: run.reported.get("count") == 4)
+
+    assert run.reported == {"status": "epoch 2", "numbers": {"loss": 0.5, "step": 3, "rate": 0.25, "last": 7}, "count": 4, "mlflow_run": ""}
+    assert "running" in repr(run) and "; reports epoch 2; loss=0.5 step=3 rate=0.25 last=7; in " in repr(run)
+    gate.touch()
+    assert run.result(60) is None and run.reported["count"] == 4
+    assert "pounce: epoch 1\n" in run.log() and "pounce: epoch 2\n" in run.log() and "a line of a report is left out: 'bad'" in run.log()
+    assert not (run.folder / "reports.pipe").exists()
+
+
 def test_a_notebook_comes_back_executed_with_its_parameters(slurm):
     run = notebook_run("# parameters\nlr = 1", "print('lr is', lr)\nscore = lr * 2", parameters={"lr": 4}, brings=("score",)).submit()
 
@@ -448,6 +470,7 @@ def test_an_environment_that_is_gone_is_named(slurm):
 ASKS_POUNCE = """
 import pounce
 pounce.checkpoint(1)
+pounce.report(loss=0.5, status="here")
 said = pounce.restored(), pounce.time_left(), list(pounce.steps([1])), pounce.__file__"""
 
 
@@ -468,6 +491,7 @@ def test_it_runs_where_there_is_no_pounce_and_no_cloudpickle(slurm, tmp_path, ki
 
     said = (1, None, [1], str(run.folder / "without_pounce" / "pounce.py"))
     assert run.submit().result(60) == (said if kind == "function" else {"said": said})
+    assert run.reported == {"status": "here", "numbers": {"loss": 0.5}, "count": 2, "mlflow_run": ""}
 
 
 @pytest.mark.parametrize("kind", ["function", "notebook"])

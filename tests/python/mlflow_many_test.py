@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
+from batch_test import run_of, slurm  # noqa: F401 -- a fixture
 from conftest import made_home
 from mlflow_test import Server
 
@@ -200,3 +201,27 @@ def test_a_task_with_a_name_begins_a_run_of_that_name_where_the_notebook_logs_an
     assert token is None and facts["leaks"] == [] and facts["files"] > 3
     (told,) = [line for line in script.stderr.splitlines() if "a task with a name waits in a file" in line]  # once, not with each task
     assert "MLFLOW_TRACKING_TOKEN" in told
+
+
+# ---- batch runs ----
+
+BATCH = """
+def work(address):
+    import os, subprocess, mlflow
+    mlflow.set_tracking_uri(address)
+    mlflow.set_experiment("batch")
+    subprocess.run(["pounce-report", "before=1"], check=True)
+    with mlflow.start_run() as run:
+        with open("curve.txt", "w") as file: file.write("a curve")
+        subprocess.run(["sh", "-c", "pounce-report loss=0.5 step=3 --status 'epoch 1' --file curve.txt"], check=True)
+        return run.info.run_id
+"""
+
+
+def test_what_a_batch_run_reports_is_in_the_run_that_it_begins(server, slurm, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    batch = run_of(BATCH, server.address).submit()
+    run = server.run(batch.result(300))
+
+    assert run.metrics == {"before": 1, "loss": 0.5} and run.tags["pounce.status"] == "epoch 1" and server.files(run.id) == ["curve.txt"]
+    assert batch.reported["mlflow_run"] == run.id

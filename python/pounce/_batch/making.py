@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from .run_folder import RunFolder, made
 from .script import Script, for_a_command
 
 _JOB = Path(__file__).parent / "job"
+_REPORT_LINE = Path(__file__).parents[1] / "_worker" / "reports" / "report_line.py"
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ def _made(what: str, name: str, program: str, files: Mapping[str, bytes], reques
     prefix = str(Path(named).parent.parent) if named else ""
     has_tags = not is_project and (records.is_tracked(files) or bool(request.tags))
     script = Script(folder.name, what, _core.__version__, folder.path, directory or here.folder(), python, program,
-                    lines, place.prologue, (COMMAND,) if is_project else place.container, is_project, has_tags)
+                    lines, place.prologue, (COMMAND,) if is_project else place.container, is_project, has_tags,
+                    _programs())
     try:
         text = script.text()
         if has_tags:
@@ -120,6 +123,10 @@ def _made(what: str, name: str, program: str, files: Mapping[str, bytes], reques
         folder.remove()
         raise
     return folder
+
+
+def _programs() -> str:
+    return re.sub(r'([\\"$`])', r"\\\1", sysconfig.get_path("scripts"))
 
 
 def _add_tags(folder: RunFolder, tags: Mapping[str, str]) -> None:
@@ -143,6 +150,8 @@ def _add_modules(folder: Path) -> None:
 
     (folder / "without_pounce").mkdir()
     shutil.copyfile(_JOB / "pounce_here.py", folder / "without_pounce" / "pounce.py")
+    shutil.copyfile(_REPORT_LINE, folder / "without_pounce" / "pounce_report_line.py")
+    shutil.copyfile(_JOB / "keep_reports.py", folder / "keep_reports.py")
     package = Path(cloudpickle.__file__).parent
     shutil.copytree(package, folder / "lib" / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
 

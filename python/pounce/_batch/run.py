@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _core, errors
+from .._common.report import in_words
 from . import slurm
 from .run_folder import RunFolder
 from .script import CHECKPOINTED
@@ -120,6 +121,12 @@ class BatchRun:
         now = self.standing()
         if now.state in ("waiting", "running"):
             slurm.cancel(now.job)
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """What its programs reported last: ``status``, ``numbers`` (of the last 12 names), ``count`` of the reports and
+        ``mlflow_run``. Empty: nothing yet."""
+        return self._folder.reported()
 
     def log(self) -> str:
         """The output of all its jobs."""
@@ -295,4 +302,7 @@ class BatchRun:
             return f"<pounce.BatchRun {self.name}: job {self.job}, {error.text}; in {self.folder}>"
         job = f", job {now.job}" if now.job else f": sbatch {self.script}"
         word = str(now.word or now.exit_code) if now.state in ("ended", "failed") else now.reason.replace("None", "")
-        return f"<pounce.BatchRun {self.name} {now.state}{f' ({word})' if word else ''}{job}; in {self.folder}>"
+        said = in_words({"status": self.reported.get("status", ""), **self.reported.get("numbers", {})})
+        reports = _core.printable(f"; reports {said}") if said else ""
+        state = f"{now.state} ({word})" if word else now.state
+        return f"<pounce.BatchRun {self.name} {state}{job}{reports}; in {self.folder}>"

@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
+from typing import Any
 
 from .. import errors
 from .._common import here
@@ -52,6 +53,13 @@ class RunFolder:
         lines = self._lines("ended")
         words = lines[0].split() if lines else []
         return (int(words[0]), int(words[1])) if len(words) >= 2 and words[0].isdigit() and words[1].isdigit() else None
+
+    def reported(self) -> dict[str, Any]:
+        """The newest of its programs' reports."""
+        with contextlib.suppress(OSError, ValueError):
+            facts = json.loads((self.path / "reports.json").read_bytes())
+            return facts if isinstance(facts, dict) else {}
+        return {}
 
     def look_again(self) -> None:
         """A file that was not there stays so for up to a minute on NFS, unless this machine changes the folder."""

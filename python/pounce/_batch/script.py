@@ -92,8 +92,29 @@ export POUNCE_BATCH_ENDS
 {python} -c 'import sys; sys.path[:] = filter(None, sys.path); import pounce' 2> /dev/null ||
   export PYTHONPATH="$folder/without_pounce${PYTHONPATH:+:$PYTHONPATH}"
 
-{tags}{python} -u "$folder/{program}" "$folder"
+{tags}{reports}{python} -u "$folder/{program}" "$folder"
 code=$?
+{no_reports}"""
+
+# Its end is told by a line, since a signal may not reach a process inside a container.
+_KEEPS = """\
+# What its programs report (pounce-report, pounce.report, lines into the pipe $POUNCE_REPORT) is in reports.json.
+pipe=$folder/reports.pipe
+rm -f "$pipe" "$pipe.open" "$folder/reports.json" "$folder/mlflow.json"
+reader=
+if mkfifo -m 600 "$pipe"; then
+  {python} -u "$folder/keep_reports.py" "$folder" "$pipe" &
+  reader=$!
+  until [ -e "$pipe.open" ] || ! kill -0 "$reader" 2> /dev/null; do sleep 0.05; done
+  [ -e "$pipe.open" ] && export POUNCE_REPORT=$pipe PATH="$PATH:{programs}"
+fi
+
+"""
+_KEEPS_NO_MORE = """\
+if [ -n "$reader" ] && kill -0 "$reader" 2> /dev/null; then
+  timeout 10 bash -c 'echo "end of reports" > "$1"' - "$pipe" && wait "$reader"
+fi
+rm -f "$pipe" "$pipe.open"
 """
 
 # MLflow finds pounce_batch_tags.py there, in each Python that the program starts.
@@ -131,6 +152,7 @@ class Script:
     container: tuple[str, ...] = (COMMAND,)
     reports: bool = False  # the program itself tells of its end, also if Slurm ends it
     has_tags: bool = False  # for the runs of MLflow that it begins
+    programs: str = ""  # the folder of pounce-report, as the shell reads it between double quotes
 
     def text(self) -> str:
         head = _HEAD.format(
@@ -142,7 +164,9 @@ class Script:
         contained = self.container != (COMMAND,)
         before = _IN_CONTAINER.format(command=in_shell(self.container)) if contained else _THERE
         command = 'contained "$python"' if contained else '"$python"'
-        python = _PYTHON.replace("{program}", self.program).replace("{python}", command)
+        keeps = "" if self.reports else _KEEPS.replace("{programs}", self.programs)
+        python = _PYTHON.replace("{reports}", keeps).replace("{no_reports}", "" if self.reports else _KEEPS_NO_MORE)
+        python = python.replace("{program}", self.program).replace("{python}", command)
         python = python.replace("{tags}", _TAGS if self.has_tags else "")
         before += _REPORTS if self.reports else ""
         return head + _BODY + site + before + python + _END.replace("{checkpointed}", str(CHECKPOINTED))

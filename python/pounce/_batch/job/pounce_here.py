@@ -61,6 +61,17 @@ def steps(iterable: Iterable[Any], total: int | None = None) -> Iterable[Any]:
     return iterable
 
 
+def report(**values: Any) -> None:
+    """Numbers, a status and a file, for the run's reports.json and its MLflow run (docs/reports.md)."""
+    import pounce_report_line as form
+
+    if os.environ.get(form.VARIABLE):
+        plain = {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
+        if plain.get(form.FILE):
+            plain[form.FILE] = os.path.abspath(os.fspath(plain[form.FILE]))
+        form.write(form.written(plain))
+
+
 def load_ipython_extension(shell: Any) -> None:
     """So that %load_ext pounce does no harm."""
 
@@ -75,4 +86,4 @@ def _pickler() -> Any:
 
 def __getattr__(name: str) -> Any:
     raise AttributeError("pounce is not installed here: "
-                         f"a batch job has its checkpoint, restored, steps and time_left, and no {name}")
+                         f"a batch job has its checkpoint, restored, report, steps and time_left, and no {name}")

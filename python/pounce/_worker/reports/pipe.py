@@ -12,7 +12,6 @@ from typing import Any
 
 from .report_line import LINE_BYTES, WrongLine, read
 
-VARIABLE = "POUNCE_REPORT"  # the pipe's path: pounce's own variable, so no setting of the notebook's
 _READS = 64 * 1024          # as much as a pipe holds
 _MOST_TOLD = 5              # wrong lines of one worker that are told
 
@@ -84,19 +83,3 @@ class ReportPipe:
         if self._wrong <= _MOST_TOLD:
             more = "; further ones are not told" if self._wrong == _MOST_TOLD else ""
             print(f"pounce: a line of a report is left out: {why}{more}", file=sys.stderr)
-
-
-def write(lines: bytes) -> None:
-    """From another process of the lease. Does nothing where the pipe has no reader any more."""
-    try:
-        pipe = os.open(os.environ[VARIABLE], os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        os.set_blocking(pipe, True)  # where the worker is far behind it waits, as it would with what it prints
-        for line in lines.splitlines(keepends=True):
-            os.write(pipe, line)
-    except BrokenPipeError:
-        return
-    finally:
-        os.close(pipe)

@@ -3,6 +3,8 @@
     loss=0.3 step=7
     loss=0.3 status=epoch 3 of 10
     file=/scratch/alice/curve.png
+
+Imports nothing of pounce: a batch run has a copy of this file.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ import os
 import re
 from typing import Any
 
-from ..._common.report import FILE, STATUS
-
+VARIABLE = "POUNCE_REPORT"   # the pipe's path: pounce's own variable, so no setting of the notebook's
+STATUS, FILE = "status", "file"  # as _common/report.py has them
 LINE_BYTES = 4096  # with the line break: what a pipe takes whole, beside other writers
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
@@ -70,3 +72,19 @@ def written(content: dict[str, Any]) -> bytes:
                        if isinstance(value, (bool, int, float)) and _NAME.fullmatch(name))
     lines = [numbers, *(f"{name}={content[name]}" for name in (STATUS, FILE) if content.get(name))]
     return b"".join(line.encode("utf-8", "replace") + b"\n" for line in lines if line and len(line) < LINE_BYTES)
+
+
+def write(lines: bytes) -> None:
+    """From another process of the lease. Does nothing where the pipe has no reader any more."""
+    try:
+        pipe = os.open(os.environ[VARIABLE], os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.set_blocking(pipe, True)  # where the worker is far behind it waits, as it would with what it prints
+        for line in lines.splitlines(keepends=True):
+            os.write(pipe, line)
+    except BrokenPipeError:
+        return
+    finally:
+        os.close(pipe)
