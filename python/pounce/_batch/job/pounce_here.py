@@ -7,6 +7,7 @@ A checkpoint is the run's: one file in its folder, which the next job of the sam
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pickle
 import stat
@@ -63,8 +64,7 @@ def steps(iterable: Iterable[Any], total: int | None = None) -> Iterable[Any]:
 
 def report(**values: Any) -> None:
     """Numbers, a status and a file, for the run's reports.json and its MLflow run (docs/reports.md)."""
-    import pounce_report_line as form
-
+    form = importlib.import_module("pounce_report_line")  # beside this file in the run's folder
     if os.environ.get(form.VARIABLE):
         plain = {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
         if plain.get(form.FILE):

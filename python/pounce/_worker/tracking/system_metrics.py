@@ -23,7 +23,7 @@ _SWITCH, _INTERVAL = "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "MLFLOW_SYSTEM_METR
 _NODE = "MLFLOW_SYSTEM_METRICS_NODE_ID"
 _SECONDS = 1.0
 _SAMPLES = 5  # that are sent together
-_ENDS_S = 5.0
+_ENDS_S = 10.0
 
 _of_runs: set[str] = set()  # runs that were begun with `log_system_metrics=True`
 _watch: _Watch | None = None
@@ -93,8 +93,9 @@ class _Watch:
         meter, looks = LeaseMeter(_process.visible_gpus), 0
         while not self._over.wait(_seconds()):
             run = _active()
-            if run is not None:
-                self._take(run, meter.look())
+            found = meter.look() if run is not None else {}
+            if found and not self._over.is_set():  # on a busy node a look takes long
+                self._take(run, found)
                 looks += 1
             if looks >= _SAMPLES:
                 self._send()
