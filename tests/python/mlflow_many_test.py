@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import time
 
 import pytest
 from batch_test import run_of, slurm  # noqa: F401 -- a fixture
 from conftest import made_home
-from mlflow_test import Server
+from mlflow_test import SECOND, Server
+from pounce._worker.tracking.attempts import Outcome
+from pounce._worker.tracking.link import Link
 
 pytest.importorskip("mlflow")
 pytestmark = pytest.mark.xdist_group("mlflow_many")
@@ -201,6 +205,71 @@ def test_a_task_with_a_name_begins_a_run_of_that_name_where_the_notebook_logs_an
     assert token is None and facts["leaks"] == [] and facts["files"] > 3
     (told,) = [line for line in script.stderr.splitlines() if "a task with a name waits in a file" in line]  # once, not with each task
     assert "MLFLOW_TRACKING_TOKEN" in told
+
+
+# ---- one run of several notebooks, and runs that are not as they were ----
+
+SHARED = """
+    import mlflow
+    mlflow.set_experiment("shared")
+    run = mlflow.start_run().info.run_id
+    client, reads = pounce.Client(), mlflow.MlflowClient()
+    def logs(name, without=""):
+        import sys
+        if without: sys.path.insert(0, without)
+        import mlflow
+        mlflow.log_metric(name, 1)
+        return mlflow.__version__, mlflow.active_run().info.run_id
+    report(run=run)
+    while not os.path.exists("it has ended"): time.sleep(0.02)
+    ended = reads.get_run(run).info.status
+    report(other=client.submit(logs, "first", {second!r}).result(), ended=ended)  # the worker's MLflow is of another major version
+    reads.delete_run(run)
+    report(deleted=error_of(client.submit(logs, "deleted").result)["text"])
+    client.submit(pounce.report, loss=1).result()
+    reads.restore_run(run)
+    client.submit(logs, "last").result()
+"""
+SHARES = """
+    import mlflow
+    mlflow.start_run(run_id={run!r})
+    report(active=pounce.Client().submit(lambda: __import__("mlflow").log_metric("second", 1) or __import__("mlflow").active_run().info.run_id).result())
+    mlflow.end_run()
+"""
+
+
+def test_two_notebooks_log_into_one_run_and_what_a_run_does_not_take_is_told(mlflow_home, server):
+    second = str(SECOND) if SECOND.is_dir() else ""
+    script = mlflow_home.start(SHARED.format(second=second)).until(lambda one: "run" in one.reports, "it has a run", 300)
+    run = script.reports["run"]
+    assert mlflow_home.run(SHARES.format(run=run), seconds=300).reports["active"] == run
+    (mlflow_home.folder / "it has ended").touch()
+    facts = script.ended(seconds=300).reports
+    version, active = facts["other"]
+
+    assert active == run and facts["ended"] == "FINISHED" and (not second or version.startswith("2."))
+    assert "Current state is deleted" in facts["deleted"]
+    assert script.stderr.count(f"pounce: the MLflow run {run} lacks what was reported: ") == 1
+    assert server.run(run).metrics == {"first": 1, "second": 1, "last": 1}
+
+
+def test_a_run_that_was_deleted_while_its_server_was_away_keeps_no_worker_busy(tmp_path, capsys):
+    outcomes, sent = iter([Outcome.AWAY]), []
+
+    def attempt(send, seconds, size=0):
+        send()
+        return next(outcomes, Outcome.WRONG), RuntimeError("the run is deleted"), 400
+
+    link = Link("the server", str(tmp_path / "mlflow" / "server"), 1 << 20, lambda record, copies: sent.append(record), lambda: False, attempt)
+    link.log({"api": "LogMetric", "body": {"run_id": "a", "key": "m", "value": 1.0}}, lambda: None)
+    link.wake()
+    deadline = time.monotonic() + 60
+    while os.listdir(tmp_path / "mlflow" / "server"):
+        assert time.monotonic() < deadline, f"{len(sent)} requests, and more to come"
+        time.sleep(0.02)
+
+    assert [record["api"] for record in sent] == ["LogMetric", "SetTag"], "that the metric is missing cannot be told either, and that is all"
+    assert capsys.readouterr().err.count("the run is deleted") == 1
 
 
 # ---- batch runs ----
