@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from hunt import OPEN_TO_ALL, Hunt, told_by_slurm
 from login_node import ROOT, wait_until
 from long_run import only_in_long_runs
@@ -139,21 +140,25 @@ def test_slurm_has_each_key_and_no_secret_and_a_job_that_is_cancelled_is_a_run_t
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("manager", ["uv", "virtualenv"])
 def test_a_step_of_the_example_has_the_environment_of_its_python_env_yaml_which_is_made_once(alice, manager):
-    project = alice.folder / "18_mlflow"
+    project, wheels, programs = (alice.folder / name for name in ("18_mlflow", "wheels", "programs"))
     shutil.copytree(ROOT / "examples" / "18_mlflow", project)
     project.chmod(0o777)
-    programs = alice.folder / "programs"
-    if subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", f"--target={programs}", "uv"]).returncode:
+    pip = [sys.executable, "-m", "pip", "--quiet"]
+    needed = yaml.safe_load((project / "python_env.yaml").read_text())["dependencies"]  # a login node of these tests reaches no index
+    if subprocess.run([*pip, "install", f"--target={programs}", "uv"]).returncode or subprocess.run([*pip, "download", f"--dest={wheels}", *needed]).returncode:
         pytest.skip("no package index is reached from here")
-    environment = {"PATH": f"{programs}/bin:{Path(sys.executable).parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(alice.folder / "cache"), "UV_SYSTEM_CERTS": "1"}
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "UV_OFFLINE": "1", "UV_FIND_LINKS": str(wheels)}
+    environment = {"PATH": f"{programs}/bin:{Path(sys.executable).parent}:/usr/bin:/bin", "XDG_CACHE_HOME": f"/home/alice/{alice.folder.name}", **offline}
 
     runs = [submitted(alice, project, "-e", "prepare", "--env-manager", manager, **environment)[1] for _ in range(2)]
     for run in runs:
         wait_until(lambda run=run: alice.store.status(run) in ("FINISHED", "FAILED", "KILLED"), 120, "the step has ended")
+    made = alice.run("ls", f"{alice.folder.name}/pounce/mlflow-environments").split()
+    alice.run("rm", "-rf", alice.folder.name)
 
     assert [alice.store.status(run) for run in runs] == ["FINISHED"] * 2 and alice.store.tags(runs[0])["mlflow.project.env"] == manager
-    made = [path for path in (alice.folder / "cache/pounce/mlflow-environments").iterdir() if path.is_dir()]
-    assert len(made) == 1 and ["making the project's environment" in path.read_text() for path in sorted(alice.folder.glob("*.log"))] == [True, False]
+    told = ["making the project's environment" in path.read_text() for path in sorted(alice.folder.glob("*.log"))]
+    assert told == [True, False] and len([name for name in made if not name.endswith(".lock")]) == 1
 
 
 def test_the_example_s_steps_are_jobs_of_their_own_and_end_without_the_one_who_began_them(alice):

@@ -70,7 +70,8 @@ def _at_its_commit(facts: Mapping[str, Any]) -> Iterator[Source]:
             source = stack.enter_context(fetched(facts["uri"], facts["commit"]))
         except BadRequest as problem:
             raise BadRequest(f"the commit {facts['commit']} of the run cannot be had: {problem.text}",
-                             "A rerun needs that very commit in its repository; mlflow run starts another one.") from None
+                             "A rerun needs that very commit in its repository; mlflow run takes another."
+                             ) from None
         yield source
 
 

@@ -42,7 +42,7 @@ def entry_of(project: Any, name: str) -> Any:
     BadRequest
         It has no such entry point, or that has no command.
     """
-    names = list(project._entry_points or ())
+    names = entry_points(project)
     if name not in names and not name.endswith(_SCRIPTS):
         raise BadRequest(f"the project has no entry point {name}{did_you_mean(name, names)}",
                          f"Its entry points are {', '.join(names) or 'none'}.")
@@ -50,3 +50,8 @@ def entry_of(project: Any, name: str) -> Any:
     if not isinstance(entry.command, str):
         raise BadRequest(f"the entry point {name} has no command", 'Write one: "command: python train.py".')
     return entry
+
+
+def entry_points(project: Any) -> list[str]:
+    """Their names; MLflow has no public attribute for them."""
+    return list(getattr(project, "_entry_points", None) or ())

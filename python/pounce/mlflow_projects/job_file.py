@@ -17,7 +17,7 @@ from .._batch.placement import COMMAND, placed
 from ..errors import BadRequest
 from .command import quote_after
 from .config import ProjectConfig, parsed
-from .entry import entry_of, loaded_from
+from .entry import entry_of, entry_points, loaded_from
 
 CONFIG = "slurm_config.json"
 _VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
@@ -88,11 +88,6 @@ def _values(entry: Any, parameters: Mapping[str, str]) -> dict[str, str]:
         if "\0" in str(value):
             raise BadRequest(f"the parameter {name} has a zero byte", "Leave it out.")
     return {name: str(value) for name, value in values.items()}
-
-
-def entry_points(project: Any) -> list[str]:
-    """Their names; MLflow has no public attribute for them."""
-    return list(getattr(project, "_entry_points", {}))
 
 
 # ---- in the shell's words ----

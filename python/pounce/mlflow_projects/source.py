@@ -29,7 +29,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Of a project without a name of its own: that of its folder, or of its repository. The clone's folder has none."""
+        """Of a project that says none: its folder's, or its repository's. The folder of a clone has a number."""
         if self.clone is None or self.folder != self.clone:
             return self.folder.name
         return self.uri.partition("#")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
