@@ -493,8 +493,7 @@ void bind_worker(py::module_& m) {
       .def("ending", &PyWorker::ending, "() -> bool\nAny thread, cheap: the worker ends.")
       .def("yield_asked", &PyWorker::yield_asked,
            "() -> bool\nAny thread, cheap: a task waits, and the running loop can be left.")
-      .def("interrupt_before_end", &PyWorker::interrupt_before_end,
-           py::arg("seconds"), py::arg("share") = 1.0,
+      .def("interrupt_before_end", &PyWorker::interrupt_before_end, py::arg("seconds"), py::arg("share") = 1.0,
            "(seconds: float, share: float = 1.0) -> None\nAny thread: the running task gets SIGINT so long before the "
            "job's end, at most that share of the time left when the end is known, and once more at half of that.")
       .def("limit_reached", &PyWorker::limit_reached, "() -> int\nAny thread, cheap: how often it was sent.")

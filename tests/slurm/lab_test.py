@@ -52,13 +52,13 @@ def lab(make_user):
     if not JUPYTER.exists():
         pytest.fail(f"{JUPYTER} is not there; packaging/lab-environment makes it")
     made = []
+    PICTURES.mkdir(parents=True, exist_ok=True)
 
     def make(*sources: str, kind: type[Lab] = Lab) -> Lab:
         made.append(kind(make_user(), *sources))
         return made[-1]
 
     yield make
-    PICTURES.mkdir(parents=True, exist_ok=True)
     for one in made:
         one.browser.picture(PICTURES / f"{type(one).__name__.lower()}.png")  # of a failure too
         one.browser.close()

@@ -4,6 +4,7 @@
 - ``options_line``, ``names``, ``ledger``: what to send. ``remote``, ``workers``, ``successors``: the exchange.
 - ``hold``, ``holding``, ``held_cells``: a worker that stays.
 - ``background``, ``traceback``: what comes back.
+- ``look``: completion and inspection. ``timings``: where a cell's time went.
 - ``notebook_state``, ``saved_states``, ``state_transfer``: what is saved.
 
 The worker's side is ``_worker/cell``; ``_common/bundle`` carries the variables.

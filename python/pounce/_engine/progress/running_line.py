@@ -31,8 +31,8 @@ class RunningLine:
         self._over = not status_line.shows_live()
 
     def update(self, state: str | None, lease: _core.LeaseStatus | None, in_line: bool = False) -> None:
-        """Called about once a second, with the state of the cell's task. `in_line`: its last print is a line that is not
-        ended, such as a bar, which would go on below this line: it does not begin now."""
+        """Called about once a second, with the state of the cell's task. `in_line`: its last print has not ended its
+        line, as bars do, which would go on below this one: it does not begin now."""
         if self._over or state != "running" or lease is None or not lease.devices:
             return
         now = time.monotonic()

@@ -6,7 +6,6 @@ import html
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from statistics import median
 
 from ... import _core
 from ...errors import BadRequest
@@ -54,10 +53,10 @@ class TimingsTable:
         letters = ", ".join(f"{letter} {part}" for part, letter in _LETTERS.items() if part not in _UNTIL)
         lines = [f"{letters}, o to the first output, l from there to the first loss"]
         for word, cold in (("cold", True), ("warm", False)):
-            times = [record.first_output for record in self._records
-                     if record.cold is cold and record.first_output is not None]
+            times = sorted(record.first_output for record in self._records
+                           if record.cold is cold and record.first_output is not None)
             if times:
-                lines.append(f"{word}: first output after {_seconds(median(times)).strip()} s "
+                lines.append(f"{word}: first output after {_seconds(times[len(times) // 2])} s "
                              f"(median of {len(times)})")
         return lines
 
