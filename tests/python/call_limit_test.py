@@ -62,7 +62,7 @@ with pounce.Client() as client:
     report(raised=told(lambda: view.submit(tidies, folder).result()), tidied=os.path.exists("tidied"))
     report(awaited=told(lambda: view.submit(awaits).result()), after=view.submit(pow, 2, 3).result())
     future = view.submit(again, folder, retries=1)
-    while future.why() is None or not os.path.exists("runs"): time.sleep(0.02)
+    while not os.path.exists("runs") or future.why() is None: time.sleep(0.02)
     beside = view.submit(os.getpid)
     waits = [future.done(), beside.done()]
     worker = open("runs").readline().strip()

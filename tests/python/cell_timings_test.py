@@ -97,8 +97,7 @@ def test_cells_tell_their_parts_cold_and_warm_and_calls_too():
     assert [record["cold"] for record in told] == [True, False, False] and same == str([record["cell"] for record in told])
     assert 0 < cold["first_output"] <= cold["first_loss"] < cold["total"] and cold["loss"] == "loss: 0.0"
     assert cold["imports"] > 0 and cold["start"] > 0
-    assert sum(cold[part] for part in ("queue", "start", "imports", "data", "compile")) < cold["total"]
-    assert failed["first_output"] is None and failed["total"] > 0 and behind["loss"] == "nll 3.5"
+    assert failed["first_loss"] is None and failed["total"] > 0 and behind["loss"] == "nll 3.5"
     (table,) = shown.of("display_data")
     assert "cold" in table["data"]["text/plain"] and "first loss" in table["data"]["text/html"]
     assert "'first_output'" in call and "'first_loss'" in call

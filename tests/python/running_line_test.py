@@ -18,7 +18,7 @@ class Screen:
 
     def __init__(self, monkeypatch, has_page=True):
         self.shown, self.now, self.looks = [], 0.0, 0
-        monkeypatch.setattr(status_line, "has_page", lambda: has_page)
+        monkeypatch.setattr(running_line, "has_page", lambda: has_page)
         monkeypatch.setattr(status_line, "live_output", lambda: self)
         monkeypatch.setattr(status_line, "shows_live", lambda: has_page is not None)
         monkeypatch.setattr(running_line.time, "monotonic", lambda: self.now)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from ... import _core
 from .. import status_line
+from ..shell import has_page
 
 _AFTER_S = 5.0  # a shorter cell has none
 _STEP_S = 1.0  # between two looks
@@ -49,7 +50,7 @@ class RunningLine:
 
     def output_comes(self) -> None:
         """The cell shows something: a line of a terminal makes room for it."""
-        if not status_line.has_page():
+        if not has_page():
             self.end()
 
     def end(self) -> None:

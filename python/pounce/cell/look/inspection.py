@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from IPython.core.magic import Magics, line_magic, magics_class
+from IPython.core.magics.namespace import NamespaceMagics
+
 from ..._common.cell_protocol import Look
 from ..stop import say
 from .channel import LookChannel, Pending
@@ -33,26 +36,43 @@ class Inspection:
             return found
 
 
-class Pages:
-    """In front of ``_inspect`` of a shell: what ``name?`` and ``name??`` page in a cell that runs in the notebook."""
+@magics_class
+class Questions(Magics):
+    """What ``name?`` and ``name??`` page in a cell that runs in the notebook."""
 
     def __init__(self, shell: Any, channel: LookChannel, places: Places):
-        self._shell, self._channel, self._places = shell, channel, places
-        self._local = shell._inspect
+        super().__init__(shell)
+        self._user_shell, self._channel, self._places = shell, channel, places
+        self._plain: Any = NamespaceMagics(shell)
 
-    def inspect(self, method: str, name: str, namespaces: Any = None, **options: Any) -> Any:
-        home = self._places.home(first_name(name)) if method == "pinfo" and namespaces is None else None
+    @line_magic("pinfo")  # type: ignore[arg-type]
+    def pinfo(self, line: str = "", namespaces: Any = None) -> None:
+        """IPython's own. Of a name that lives on a worker it shows what that knows."""
+        if namespaces is not None or not self._paged(line, 0):
+            self._plain.pinfo(line, namespaces)
+
+    @line_magic("pinfo2")  # type: ignore[arg-type]
+    def pinfo2(self, line: str = "", namespaces: Any = None) -> None:
+        """IPython's own, with the source. Of a name that lives on a worker it shows what that knows."""
+        if namespaces is not None or not self._paged(line, 1):
+            self._plain.pinfo2(line, namespaces)
+
+    def _paged(self, name: str, detail: int) -> bool:
+        """False: the name lives in the notebook, or nowhere."""
+        home = self._places.home(first_name(name))
         if home is None:
-            return self._local(method, name, namespaces, **options)
-        found = _bundle([self._channel.ask(home, Look("inspect", name, detail=options.get("detail_level", 0)))])
+            return False
+        found = _bundle([self._channel.ask(home, Look("inspect", name.strip(), detail=detail))])
         if found is None:
-            return say(f"{name} is not in the notebook, and no worker tells of it now: a %%pounce cell that reads "
-                       f"{first_name(name)} brings it back")
+            say(f"{name} is not in the notebook, and no worker tells of it now: a %%pounce cell that reads "
+                f"{first_name(name)} brings it back")
+            return True
         from IPython.core.page import page
 
-        if not self._shell.enable_html_pager:
+        if not self._user_shell.enable_html_pager:
             found.pop("text/html", None)
-        return page(found)
+        page(found)
+        return True
 
 
 def first_name(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from ..remote import Remote
 from .channel import LookChannel
 from .completions import Completions
-from .inspection import Inspection, Pages
+from .inspection import Inspection, Questions
 from .places import Places
 from .variables import Variables
 
@@ -17,7 +17,7 @@ def register(shell: Any, remote: Remote) -> None:
     remote.ask_use = channel.ask_use
     shell.register_magics(Variables(remote, channel, places))
     shell.object_inspect_mime = Inspection(shell, channel, places, lambda: remote.workers.states.values()).inspect
-    shell._inspect = Pages(shell, channel, places).inspect
+    shell.register_magics(Questions(shell, channel, places))
     if hasattr(shell.Completer, "completions"):
         completions = Completions(shell.Completer, channel, places)
         shell.Completer.completions = completions.completions
