@@ -166,6 +166,52 @@ def test_what_cannot_be_as_in_one_process_is_named(there):
     assert "Change it in a %%pounce cell" in page.cell("other.value = 4").error["evalue"]
 
 
+LIBRARIES = {
+    "plotly": ("AnyModel", """
+import plotly.graph_objects as go
+shown = go.FigureWidget(data=[go.Scatter(y=[1, 2, 3], uid="one")])
+shown.data[0].on_click(lambda trace, points, _: print("clicked", points.point_inds))
+""", [{"method": "update", "buffer_paths": [], "state": {"_js2py_pointsCallback": {
+        "event_type": "plotly_click", "points": {"trace_indexes": [0], "point_indexes": [1], "xs": [1], "ys": [2]},
+        "device_state": None, "selector": None}}}], "clicked [1]\n"),
+    "anywidget": ("AnyModel", """
+import anywidget, traitlets
+class Counter(anywidget.AnyWidget):
+    _esm = "export default {}"
+    count = traitlets.Int().tag(sync=True)
+shown = Counter()
+shown.observe(lambda change: print("counted", change.new), "count")
+shown.on_msg(lambda _, content, buffers: print("told", content))
+""", [{"method": "custom", "content": "hello"}, {"method": "update", "state": {"count": 2}, "buffer_paths": []}], "told hello\ncounted 2\n"),
+    "ipympl": ("MPLCanvasModel", """
+import matplotlib.pyplot as plt
+%matplotlib widget
+figure, axes = plt.subplots(figsize=(2, 1))
+axes.plot([3, 1, 2])
+figure.canvas.mpl_connect("button_press_event", lambda event: print("pressed", event.button))
+shown = figure.canvas
+""", [{"method": "custom", "content": {"type": "button_press", "x": 50, "y": 50, "button": 0, "buttons": 1, "modifiers": [], "guiEvent": {}}},
+      {"method": "custom", "content": {"type": "draw"}}], "pressed 1\n"),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_widgets_of_other_libraries_answer_as_in_a_plain_kernel(there, library):
+    pytest.importorskip(library)
+    model, source, events, printed = LIBRARIES[library]
+    shown = []
+    for page, magic in there.both:
+        made = page.cell(f"{magic}{source}display(shown)")
+        opened = [each for each in made.of("comm_open") if each["data"]["state"].get("_model_name") == model]
+        page.comms["shown"] = opened[-1]["comm_id"]
+        shown.append([page.seen(page.send("shown", each)) for each in events])
+    (plain, text), (remote, remote_text) = ((
+        [each for event in one for each in event if each[0] != "stream"],  # a plain kernel prints a moment later
+        "".join(each[2] for event in one for each in event if each[0] == "stream")) for one in shown)
+
+    assert remote == plain and remote_text == text == printed
+
+
 def test_a_widget_answers_again_when_its_variables_are_restored(there):
     page = there.remote
     alone = page.cell(MAGIC + "display(ipywidgets.IntText())", alone="IntTextModel")

@@ -61,6 +61,10 @@ def picture_of(cell) -> str:
     return cell._of(".querySelector('.jp-OutputArea img')?.src ?? ''")
 
 
+def drawing_of(cell) -> str:
+    return cell._of(".querySelector('.jp-OutputArea canvas').toDataURL()")
+
+
 def test_a_slider_moves_after_its_cell_and_while_another_runs_and_a_figure_zooms(lab):
     lab.ran(0)
     drawn = lab.ran(1)
@@ -83,7 +87,9 @@ def test_a_slider_moves_after_its_cell_and_while_another_runs_and_a_figure_zooms
         return
     figure = lab.ran(3)
     wait_until(lambda: figure.has("canvas"), 120, "the figure is drawn")
+    whole = drawing_of(figure)
     lab.browser.click(".jupyter-matplotlib-toolbar button[title*='Zoom']")
-    lab.browser.drag(".jupyter-matplotlib canvas:last-of-type", (-60, -20), (60, 40))
+    lab.browser.drag(".jupyter-matplotlib canvas:last-of-type", (-60, 10), (80, 62))
     assert "zoomed in" in lab.ran(4).shown
+    wait_until(lambda: drawing_of(figure) != whole, 60, "the part is drawn")
     lab.browser.picture(PICTURES / "widgets-zoom.png")
