@@ -62,7 +62,13 @@ def picture_of(cell) -> str:
 
 
 def drawing_of(cell) -> str:
-    return cell._of(".querySelector('.jp-OutputArea canvas').toDataURL()")
+    """The picture on its canvas."""
+    return cell._of(".querySelector('.jp-OutputArea canvas')?.toDataURL() ?? ''")
+
+
+def colours_of(cell) -> int:
+    canvas = "document.querySelector('.jp-OutputArea canvas')"
+    return cell._of(f" && {canvas} ? new Set({canvas}.getContext('2d').getImageData(0, 0, {canvas}.width, {canvas}.height).data).size : 0")
 
 
 def test_a_slider_moves_after_its_cell_and_while_another_runs_and_a_figure_zooms(lab):
@@ -86,9 +92,9 @@ def test_a_slider_moves_after_its_cell_and_while_another_runs_and_a_figure_zooms
     if importlib.util.find_spec("ipympl") is None:
         return
     figure = lab.ran(3)
-    wait_until(lambda: figure.has("canvas"), 120, "the figure is drawn")
-    whole = drawing_of(figure)
+    wait_until(lambda: colours_of(figure) > 10, 120, "the figure is drawn")
     lab.browser.click(".jupyter-matplotlib-toolbar button[title*='Zoom']")
+    whole = drawing_of(figure)
     lab.browser.drag(".jupyter-matplotlib canvas:last-of-type", (-60, 10), (80, 62))
     assert "zoomed in" in lab.ran(4).shown
     wait_until(lambda: drawing_of(figure) != whole, 60, "the part is drawn")
