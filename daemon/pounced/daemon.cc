@@ -154,6 +154,9 @@ void Daemon::describe() {
   endpoint_.results = setup_.folders.results();
   endpoint_.parked = setup_.folders.saved_states();
   endpoint_.parked_most_mib = times().parked_most_mib;
+  endpoint_.parked_keep_s = std::chrono::duration_cast<std::chrono::seconds>(times().parked_keep).count();
+  endpoint_.cell_output_mib = times().cell_output_mib;
+  endpoint_.keep_cells = times().keep_cells;
   for (const ClassLimits& one : facts_.classes)
     endpoint_.classes.push_back(class_of_qos(service_->policy().now(), one.name));
 }

@@ -196,6 +196,22 @@ class PyWorker {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
 
+  // Main thread, in a task.
+  void keep_output(const std::string& folder, std::uint64_t most_bytes) {
+    const py::gil_scoped_release release;
+    auto kept = std::make_shared<worker::KeptOutput>(folder, most_bytes);
+    host_->with_engine([&](WorkerEngine& engine) { engine.output().keep(std::move(kept)); });
+  }
+
+  std::string end_kept(const py::bytes& last, double seconds) {
+    std::string text(last);
+    const py::gil_scoped_release release;
+    std::fflush(stdout);
+    const auto kept = host_->with_engine([](WorkerEngine& engine) { return engine.output().keep(nullptr); });
+    const std::chrono::duration<double> wait(seconds);
+    return kept ? kept->end(std::move(text), std::chrono::duration_cast<std::chrono::milliseconds>(wait)) : "";
+  }
+
   // Main thread, in a task: the client's next message to it. Blocks; None: the worker ends.
   py::object input() {
     std::optional<std::vector<std::string>> message;
@@ -461,8 +477,14 @@ void bind_worker(py::module_& m) {
           "seconds without a task it is to be called again.")
       .def("wanted", &PyWorker::wanted, "() -> bool\nAny thread, cheap: a task waits, or the worker ends.")
       .def("tell_state", &PyWorker::tell_state,
-           "(word: str, /) -> None\nAny thread. \"saved\", \"saving\" (the lease counts as busy), \"unsaved\" or "
-           "\"stepping\"; else ValueError.")
+           "(word: str, /) -> None\nAny thread. \"saved\", \"saving\" (the lease counts as busy), \"unsaved\", "
+           "\"stepping\" or \"kept\"; else ValueError.")
+      .def("keep_output", &PyWorker::keep_output, py::arg("folder"), py::arg("most_bytes"),
+           "(folder: str, most_bytes: int) -> None\nMain thread, in a task: what it prints and shows is also kept "
+           "there, until end_kept(). A thread writes; nothing waits for it.")
+      .def("end_kept", &PyWorker::end_kept, py::arg("last"), py::arg("seconds"),
+           "(last: bytes, seconds: float) -> str\nMain thread, in a task: `last` is the file `end` there, once all "
+           "output is written. Waits so long at most. Returns why something is not kept; empty: all went well.")
       .def("tell_held", &PyWorker::tell_held,
            "() -> None\nAny thread: a notebook holds this worker, which stays noted.")
       .def("tell_loading", &PyWorker::tell_loading,

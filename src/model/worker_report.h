@@ -19,11 +19,11 @@ namespace pounce {
 
 // The state of the variables that its tasks left. kSaved: nothing would be lost (also if there are none). kSaving:
 // they are being written. kUnsaved: one cannot be saved (an open connection, a running thread). kStepping: a running
-// loop can be left between two of its steps; then they are saved.
-enum class NamespaceState : std::uint8_t { kSaved, kSaving, kUnsaved, kStepping };
+// loop can be left between two of its steps; then they are saved. kKept: what runs goes on without its client.
+enum class NamespaceState : std::uint8_t { kSaved, kSaving, kUnsaved, kStepping, kKept };
 // An unknown word of a later version reads as kUnsaved: it does not promise that nothing would be lost.
 constexpr auto words(NamespaceState) {
-  return words_of<NamespaceState>({"saved", "saving", "unsaved", "stepping"}, NamespaceState::kUnsaved);
+  return words_of<NamespaceState>({"saved", "saving", "unsaved", "stepping", "kept"}, NamespaceState::kUnsaved);
 }
 
 // What its supervisor knows of an interpreter that has ended, from the page of memory that the two shared.

@@ -33,7 +33,8 @@ struct Leasing {
   std::optional<std::chrono::seconds> keep_warm{}, keep_warm_blind{}, idle_release{}, poll_max{}, warm_poll{},
       parked_keep{}, step_yield_after{}, step_min_run{};
   std::optional<std::uint32_t> starts_per_hour{};
-  std::optional<Mib> parked_most{};
+  std::optional<Mib> parked_most{}, cell_output{};
+  std::optional<bool> keep_cells{};
 
   static constexpr auto fields() {
     return table(field("keep_warm_s", &Leasing::keep_warm, "an idle worker is kept so long, while nobody waits for it"),
@@ -51,7 +52,11 @@ struct Leasing {
                        "a notebook's saved variables are removed so long after they were last saved; an hour at least"),
                  field("parked_most", &Leasing::parked_most,
                        "a notebook's variables are saved up to this size, in notebooks that begin after pounced has; "
-                       "0MB: whatever their size"));
+                       "0MB: whatever their size"),
+                 field("cell_output", &Leasing::cell_output,
+                       "of a cell that goes on without its kernel so much output is kept; 0MB: no cell goes on"),
+                 field("keep_cells", &Leasing::keep_cells,
+                       "every cell goes on without its kernel, not only those with --bg or --keep"));
   }
 };
 

@@ -24,7 +24,8 @@ struct EndpointFile {
   std::vector<std::string> handshake;
   std::string munge_socket, proof, key_file, launcher, version, log;
   std::string results, parked;
-  std::uint32_t parked_most_mib = 0;
+  std::uint32_t parked_most_mib = 0, cell_output_mib = 0, keep_cells = 0;
+  std::int64_t parked_keep_s = 0;
   std::vector<std::string> classes;
 
   static constexpr auto fields() {
@@ -39,6 +40,10 @@ struct EndpointFile {
                  field("parked", &EndpointFile::parked,
                        "the folder of notebooks' saved variables (saved_state/saved_states.h); a kernel makes it"),
                  field("parked_most_mib", &EndpointFile::parked_most_mib, "a notebook's may take so much; 0: no limit"),
+                 field("parked_keep_s", &EndpointFile::parked_keep_s, "they are kept so long"),
+                 field("cell_output_mib", &EndpointFile::cell_output_mib,
+                       "of the output of a cell that goes on without its kernel; 0: none goes on"),
+                 field("keep_cells", &EndpointFile::keep_cells, "1: every cell goes on"),
                  field("classes", &EndpointFile::classes, "that are open to this user; for completion only"));
   }
 };

@@ -104,7 +104,8 @@ struct WorkerBeat {
               "so often the batch system has warned the job of its end: pounced asks it when and why"),
         field("state", &WorkerBeat::state,
               "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot "
-              "be saved), `stepping` (the loop that runs can be left between two steps)"),
+              "be saved), `stepping` (the loop that runs can be left between two steps), "
+              "`kept` (what runs goes on without its client)"),
         field("loading", &WorkerBeat::loading, "the module that is loaded before a task needs it").only_if_set(),
         field("reported", &WorkerBeat::reported, "what programs of this worker reported last: those of *reported*")
             .only_if_set(),

@@ -136,6 +136,11 @@ lease::Defaults times_under(const policy::Policy& policy, const Config& config) 
   times.starts_per_hour = smaller_limit(times.starts_per_hour, policy.leasing.starts_per_hour.value_or(0));
   times.parked_most_mib =
       smaller_limit(times.parked_most_mib, policy.leasing.parked_most.value_or(policy::Mib{}).count);
+  if (policy.leasing.cell_output)
+    times.cell_output_mib =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(times.cell_output_mib, policy.leasing.cell_output->count));
+  if (policy.leasing.keep_cells && !config.said.contains("keep_cells"))
+    times.keep_cells = *policy.leasing.keep_cells ? 1 : 0;
   return times;
 }
 

@@ -40,6 +40,8 @@ struct Defaults {
   std::uint32_t crash_limit = 3;
   std::uint32_t starts_per_hour = 0;
   std::uint32_t parked_most_mib = 0;
+  std::uint32_t cell_output_mib = 64;
+  std::uint32_t keep_cells = 0;
 };
 
 // A key is a time (`time` set; the key ends in _s or _ms) or a plain number (`number` set).
@@ -95,6 +97,10 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
      "saved variables of a notebook are kept this long after they were last saved; an hour at least"},
     {"parked_most_mib", nullptr, &Defaults::parked_most_mib,
      "a notebook's variables are saved up to this size, in MiB; 0: whatever their size", 0},
+    {"cell_output_mib", nullptr, &Defaults::cell_output_mib,
+     "of a cell that goes on without its kernel so much output is kept, in MiB; 0: no cell goes on", 0},
+    {"keep_cells", nullptr, &Defaults::keep_cells,
+     "1: every cell goes on without its kernel; 0: those with --bg or --keep", 0},
 });
 
 }  // namespace pounce::lease

@@ -40,9 +40,21 @@ void let_go_of_holds(Core& core, const SessionId& session, CauseCode why) {
     }
 }
 
+// Its task goes on without the session. What remains of that there is dismissed when another session takes the lease.
+void leave_behind(Core& core, Lease& lease, CauseCode why) {
+  lease.left_by = lease.owner->session;
+  lease.owner.reset();
+  lease.unclaimed_since = core.now;
+  lease.history.add(core.now, why);
+}
+
 void forget_session(Core& core, const SessionId& session, CauseCode why) {
   for (auto& [id, lease] : core.leases) {
     if (!lease.owner || lease.owner->session != session) continue;
+    if (lease.runs_kept() && !lease.end) {
+      leave_behind(core, lease, why);
+      continue;
+    }
     dismiss(core, lease, session, why);
     if (accept(core, lease, Trigger::kOwnerGone)) give_back(core, lease, error_of(ErrorCode::kLeaseEnded, why));
   }
@@ -145,6 +157,9 @@ Lease* take_over(Core& core, const Owner& owner, const Request& request, Lease* 
     wanted->owner.reset();
     finish(core, *wanted, error_of(ErrorCode::kLeaseEnded, CauseCode::kAnotherServes));
   }
+  if (lease->left_by && *lease->left_by != owner.session)
+    dismiss(core, *lease, *lease->left_by, CauseCode::kSessionClosed);
+  lease->left_by.reset();
   lease->owner = owner;
   lease->let_go.erase(owner.session);
   lease->resources = request.resources;

@@ -210,8 +210,8 @@ std::optional<Error> deadline_passed(Core& core, const Lease& lease) {
     return ended(CauseCode::kNoInterpreter);
   if (idle && lease.release_asked) return ended(CauseCode::kReleasedWhenIdle);
   if (idle && core.due(lease.last_busy + kept(core))) return ended(CauseCode::kIdle);
-  if (!lease.owner && !idle && core.due(lease.unclaimed_since + core.times.orphan_grace))
-    return ended(CauseCode::kUnclaimed);
+  const bool unclaimed = !lease.owner && !idle && !lease.runs_kept();
+  if (unclaimed && core.due(lease.unclaimed_since + core.times.orphan_grace)) return ended(CauseCode::kUnclaimed);
   return std::nullopt;
 }
 

@@ -184,9 +184,10 @@ struct Lease {
   // demand.cc; every source says when the lease was busy last
   Resources resources;
   std::optional<Owner> owner;
-  TimePoint unclaimed_since;   // without owner: since when
-  TimePoint last_busy;         // the last moment at which a task waited or ran
-  std::set<SessionId> let_go;  // dismissed on it, because another session owns it by now
+  TimePoint unclaimed_since;           // without owner: since when
+  TimePoint last_busy;                 // the last moment at which a task waited or ran
+  std::set<SessionId> let_go;          // dismissed on it, because another session owns it by now
+  std::optional<SessionId> left_by{};  // a session that is gone, and not dismissed: its task went on
 
   // submission.cc and job.cc
   std::optional<JobIdentity> job;
@@ -249,6 +250,10 @@ struct Lease {
   bool stepping() const {
     const auto steps = [](const Worker& one) { return one.linked && one.state == NamespaceState::kStepping; };
     return state == LeaseState::kBusy && !end && !workers.empty() && all_workers(steps);
+  }
+  // It runs a task that goes on without its client.
+  bool runs_kept() const {
+    return any_worker([](const Worker& one) { return one.state == NamespaceState::kKept && one.running > 0; });
   }
   // Nothing would be lost with it.
   bool saved() const {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "worker/common/bounded_log.h"
 
@@ -55,6 +56,11 @@ bool LiveOutput::log_to(const std::string& path) {
   return static_cast<bool>(log_);
 }
 
+std::shared_ptr<KeptOutput> LiveOutput::keep(std::shared_ptr<KeptOutput> kept) {
+  forward_last();
+  return std::exchange(kept_, std::move(kept));
+}
+
 void LiveOutput::add_to(transport::PollSet& polled) const {
   const TimePoint now = Clock::now();
   for (const OutputPipe& pipe : pipes_)
@@ -78,11 +84,13 @@ void LiveOutput::forward(TimePoint now, bool to_the_end) {
   ClientSeat* client = seat();
   for (OutputPipe& pipe : pipes_) {
     if (!to_the_end && (pipe.resting(now) || blocked())) continue;
-    for (std::string bytes = pipe.read(now); !bytes.empty(); bytes = to_the_end ? pipe.read(now) : std::string())
+    for (std::string bytes = pipe.read(now); !bytes.empty(); bytes = to_the_end ? pipe.read(now) : std::string()) {
+      if (kept_) kept_->add(pipe.stream(), {bytes});
       if (log_)
         append_to_log(log_.get(), bytes);
       else if (client != nullptr && client->attached)
         client->outbox.post(protocol::Output{task_, pipe.stream()}, {own_bytes(std::move(bytes))});
+    }
   }
 }
 
@@ -94,6 +102,11 @@ void LiveOutput::forward_last() {
 bool LiveOutput::show(const std::vector<Bytes>& message) {
   forward_last();
   if (blocked()) return false;
+  if (kept_) {
+    std::vector<std::string_view> parts;
+    for (const Bytes& part : message) parts.push_back(part.text());
+    kept_->add("message", parts);
+  }
   if (!is_seen()) return true;  // dropped, as printed output is
   seat()->outbox.post(protocol::Output{task_, "message"}, message);
   clients_.flush();

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
 #include "worker/interpreter/clients.h"
+#include "worker/interpreter/kept_output.h"
 
 namespace pounce::worker {
 
@@ -58,6 +60,8 @@ class LiveOutput {
   // A detached task's, until end_log(): what is printed goes there, to no client. False: it cannot be opened.
   bool log_to(const std::string& path);
   void end_log() { log_.reset(); }
+  // What is printed and shown from now on also goes there; null: no more. Returns what it went to.
+  std::shared_ptr<KeptOutput> keep(std::shared_ptr<KeptOutput> kept);
 
   void add_to(transport::PollSet& polled) const;
   TimePoint next_deadline(TimePoint now) const;
@@ -77,6 +81,7 @@ class LiveOutput {
   Clients& clients_;
   std::array<OutputPipe, 2> pipes_;
   UniqueFd log_;
+  std::shared_ptr<KeptOutput> kept_;
   SessionId session_;
   TaskId task_;
   std::deque<std::vector<std::string>> inputs_;

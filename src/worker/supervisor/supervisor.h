@@ -27,20 +27,21 @@
 namespace pounce::worker {
 
 // When neither the daemon nor any client can be heard any more, the job ends itself, so that a GPU is never held for a
-// user who is gone: soon when nothing runs, later when something does. Pure. Thread: the owner's.
+// user who is gone: soon when nothing runs, later when something does, and not while that is meant to go on without its
+// user. Pure. Thread: the owner's.
 class Watchdog {
  public:
   Watchdog(std::chrono::seconds idle, std::chrono::seconds busy, TimePoint start)
       : idle_(idle), busy_(busy), last_seen_(start) {}
 
   void seen(TimePoint when) { last_seen_ = std::max(last_seen_, when); }
-  void set_busy(bool busy) { is_busy_ = busy; }
-  TimePoint deadline() const { return last_seen_ + (is_busy_ ? busy_ : idle_); }
+  void set_busy(bool busy, bool kept = false) { is_busy_ = busy, is_kept_ = busy && kept; }
+  TimePoint deadline() const { return is_kept_ ? TimePoint::max() : last_seen_ + (is_busy_ ? busy_ : idle_); }
 
  private:
   const std::chrono::seconds idle_, busy_;
   TimePoint last_seen_;
-  bool is_busy_ = false;
+  bool is_busy_ = false, is_kept_ = false;
 };
 
 class Supervisor {

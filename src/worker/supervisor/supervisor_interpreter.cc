@@ -106,7 +106,7 @@ void Supervisor::on_activity(const protocol::Activity& activity) {
   const bool other_module = std::exchange(loading_, activity.loading) != activity.loading;
   reported_ = activity.reported;                                         // the next beat has it
   const bool works = running_ > 0 && state_ != NamespaceState::kSaving;  // saving does not use the GPU
-  watchdog_.set_busy(running_ > 0);
+  watchdog_.set_busy(running_ > 0, state_ == NamespaceState::kKept);
   meter_.set_busy(works, Clock::now());
   gpu_meter_.set_busy(works);
   note_task();

@@ -46,7 +46,7 @@ TEST(PolicyFileTest, ReadsWhatPouncedWillReadOfIt) {
   const auto policy = parse_policy(R"({
     "classes": {"a": {}, "b": {}}, "fallbacks": {"a": ["b"]}, "gpu_types": {"a100": "40GB", "old": "512MB"},
     "leasing": {"keep_warm": "10min", "idle_release": "2min", "poll_max": "30s", "starts_per_hour": 60,
-                "parked_keep": "7d", "parked_most": "2GB"},
+                "parked_keep": "7d", "parked_most": "2GB", "cell_output": "16MB", "keep_cells": true},
     "slurm_options": ["constraint"], "prologue": "module load cuda", "interpreter": "{home}/bin/python",
     "container": "run image {command}", "ports": "50000-50999", "interface": "eth0"})");
   ASSERT_TRUE(policy) << policy.error().text;
@@ -57,6 +57,8 @@ TEST(PolicyFileTest, ReadsWhatPouncedWillReadOfIt) {
   EXPECT_EQ(policy->leasing.starts_per_hour, 60u);
   EXPECT_EQ(policy->leasing.parked_keep, std::chrono::hours(7 * 24));
   EXPECT_EQ(policy->leasing.parked_most->count, 2048u);
+  EXPECT_EQ(policy->leasing.cell_output->count, 16u);
+  EXPECT_EQ(policy->leasing.keep_cells, true);
   EXPECT_EQ(policy->ports, (std::pair<std::uint16_t, std::uint16_t>(50000, 50999)));
   EXPECT_EQ(policy->interface, "eth0");
 }

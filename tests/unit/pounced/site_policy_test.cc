@@ -179,6 +179,21 @@ TEST(TimesUnderTest, TheSmallerLimitOfSavedVariablesHolds) {
   EXPECT_GT(times_under(huge, Config{}).parked_most_mib, 1u << 31);
 }
 
+TEST(TimesUnderTest, CellsGoOnAsTheSiteSaysAndKeepNoMoreThanItAllows) {
+  policy::Policy all, none;
+  all.leasing.keep_cells = true;
+  all.leasing.cell_output = policy::Mib{128};
+  none.leasing.cell_output = policy::Mib{};
+  const Config own = *parse_config(R"({"keep_cells": 0, "cell_output_mib": 200})");
+  EXPECT_EQ(times_under({}, Config{}).cell_output_mib, 64u);
+  EXPECT_EQ(times_under({}, Config{}).keep_cells, 0u);
+  EXPECT_EQ(times_under(all, Config{}).cell_output_mib, 64u);
+  EXPECT_EQ(times_under(all, Config{}).keep_cells, 1u);
+  EXPECT_EQ(times_under(all, own).cell_output_mib, 128u);
+  EXPECT_EQ(times_under(all, own).keep_cells, 0u);
+  EXPECT_EQ(times_under(none, own).cell_output_mib, 0u);
+}
+
 TEST(TimesUnderTest, WhatIsKeptWarmIsTheSitesToo) {
   policy::Policy policy;
   policy.leasing.keep_warm_blind = seconds(20);

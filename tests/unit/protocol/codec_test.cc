@@ -170,6 +170,9 @@ TEST(CodecTest, WritesAndReadsTheEndpointFile) {
   file.classes = {"cheetah", "lion"};
   file.parked = "/home/alice/.local/state/pounce/local/parked";
   file.parked_most_mib = 2048;
+  file.parked_keep_s = 3600;
+  file.cell_output_mib = 64;
+  file.keep_cells = 1;
 
   const auto read = decode_endpoint_file(encode_endpoint_file(file));
 
@@ -178,6 +181,9 @@ TEST(CodecTest, WritesAndReadsTheEndpointFile) {
   EXPECT_EQ(read->classes, file.classes);
   EXPECT_EQ(read->parked, file.parked);
   EXPECT_EQ(read->parked_most_mib, 2048u);
+  EXPECT_EQ(read->parked_keep_s, 3600);
+  EXPECT_EQ(read->cell_output_mib, 64u);
+  EXPECT_EQ(read->keep_cells, 1u);
   EXPECT_EQ(encode_endpoint_file(*read), encode_endpoint_file(file));
   EXPECT_EQ(encode_endpoint_file(file).find('\n'), std::string::npos);
 }

@@ -21,6 +21,14 @@ TEST(WatchdogTest, EndsABusyJobAfterTheLongerTime) {
   EXPECT_EQ(man.deadline(), kStart + 150s);
 }
 
+TEST(WatchdogTest, EndsNoJobWhoseTaskGoesOnWithoutItsUser) {
+  Watchdog man(150s, 900s, kStart);
+  man.set_busy(true, true);
+  EXPECT_EQ(man.deadline(), TimePoint::max());
+  man.set_busy(false, true);
+  EXPECT_EQ(man.deadline(), kStart + 150s);
+}
+
 TEST(WatchdogTest, CountsFromTheLastWordOfAnybody) {
   Watchdog man(150s, 900s, kStart);
   man.seen(kStart + 10s);

@@ -50,6 +50,69 @@ TEST_F(SessionTest, ASessionThatStaysIsNeverSilentAndEndsWhenItIsClosed) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
+// A task that goes on without its client: its lease ends with it, and not with the session.
+class KeptTaskTest : public LeaseTest {
+ protected:
+  void runs_kept() {
+    given_busy();
+    variables = NamespaceState::kKept;
+    beat(1);
+  }
+  void worker_beats(std::chrono::seconds time, std::uint32_t running) {
+    std::vector<Action> all;
+    for (auto second = 0s; second < time; second += 1s) {
+      advance(1s);
+      all.insert(all.end(), actions.begin(), actions.end());
+      tell(WorkerSeen{lease(1), WorkerIndex{0}, link, running, 0, variables});
+      all.insert(all.end(), actions.begin(), actions.end());
+    }
+    actions = std::move(all);
+  }
+};
+
+TEST_F(KeptTaskTest, GoesOnWhenItsSessionIsClosedOrSilent) {
+  runs_kept();
+  tell(SessionClosed{session(1)});
+  EXPECT_EQ(count<EndWorker>() + count<DismissClient>(), 0u);
+  worker_beats(3600s, 1);
+  EXPECT_EQ(count<EndWorker>() + count<DismissClient>(), 0u);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
+TEST_F(KeptTaskTest, ItsLeaseIsGivenBackSoonAfterItsEnd) {
+  runs_kept();
+  advance(40s);
+  ASSERT_EQ(count<EndWorker>() + count<DismissClient>(), 0u);
+  variables = NamespaceState::kSaved;
+  worker_beats(61s, 0);
+  EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
+TEST_F(KeptTaskTest, WhatWaitsBehindItAndIsNotKeptDoesNotHoldTheLease) {
+  runs_kept();
+  tell(SessionClosed{session(1)});
+  worker_beats(40s, 2);
+  ASSERT_EQ(count<EndWorker>(), 0u);
+  variables = NamespaceState::kSaved;
+  worker_beats(2s, 1);
+  EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
+TEST_F(KeptTaskTest, AnotherSessionTakesTheLeaseWhenItHasEnded) {
+  runs_kept();
+  tell(SessionClosed{session(1)});
+  open(2);
+  demand(1, 0, one_gpu(), 2);
+  EXPECT_EQ(count<DismissClient>(), 0u);
+  EXPECT_EQ(core.leases().size(), 2u);  // it does not wait behind that task
+  variables = NamespaceState::kSaved;
+  worker_beats(1s, 0);
+  demand(1, 0, one_gpu(), 2);
+  const auto dismissed = only<DismissClient>();
+  ASSERT_EQ(dismissed.size(), 1u);
+  EXPECT_EQ(dismissed[0].session, session(1));
+}
+
 TEST_F(SessionTest, ASilentSessionsJobIsGoneWithinAMinute) {
   given_busy();
   const TimePoint silent = now;
