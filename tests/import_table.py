@@ -35,13 +35,14 @@ LAYERS: dict[str, list[str]] = {
     "_batch.job": [],  # it is copied to where there is no pounce
     "batch_runs": ["_batch", "future", "lease", "errors"],
     "panels": ["serving", "command_line", "lease", "_engine", "_worker.serving", "errors"],
-    "cell": ["serving", "panels", "_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_tables.text_table", "_engine", "_worker.cell.look_answers", "_worker.cell.looks", "_worker.cell.parting", "_worker.cell.quiet", "_worker.cell.rank_cell", "_worker.cell.transfer_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core", "_worker.cell.comm_events"],
+    "cell": ["serving", "panels", "_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_tables.text_table", "_engine", "_worker.cell.look_answers", "_worker.cell.looks", "_worker.cell.parting", "_worker.cell.quiet", "_worker.cell.rank_cell", "_worker.cell.transfer_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core", "_worker.cell.comm_events", "kept"],
+    "kept": ["cell.traceback", "command_line", "_tables.text_table", "_engine", "_common", "errors", "_core"],
     "mlflow_projects": ["_record", "compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors", "command_line", "_core"],
     "serving": ["command_line", "client", "calls", "future", "lease", "_tables.text_table", "_engine", "_worker.serving", "_common", "errors", "_core"],
     "command_line": ["errors"],
     "run_command": ["command_line", "client", "calls", "future", "_engine", "_worker.command", "errors", "tracked_command"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.steps", "_common.rank", "_common.report", "_worker.reports"],
-    "": ["panels", "serving", "reruns", "batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "": ["reruns", "serving", "panels", "batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors", "kept"],  # __init__: the names of `import pounce`
     "tracked_command": ["_common.mlflow_uri", "errors"],
     "reruns": ["_record", "mlflow_projects", "command_line", "_batch", "batch_runs", "client", "calls", "future", "_tables.text_table", "_engine", "_common.mlflow_uri", "errors", "_core", "_common.settings"],
     "compat": ["", "calls", "client", "future", "_worker.nested_joblib", "_tables.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_map.collections", "_common.content_digest", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],

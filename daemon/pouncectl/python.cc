@@ -80,6 +80,8 @@ const std::vector<PythonCommand>& python_commands() {
       {"run", "run_command", "a program in a lease: its output, its exit code, and the signals that come here"},
       {"serve", "serving.command",
        "models and functions at addresses of this machine: list, stop, or serve one until Ctrl-C"},
+      {"attach", "kept.command",
+       "a cell that goes on without its kernel: its output from the beginning, and then as it comes"},
       {"rerun", "reruns.command", "a run of MLflow once more: the same code, with the parameters that you change"},
       {"panel", "panels.command", "your leases of this machine on a live page, with buttons"},
       {"job", "mlflow_projects.job_command", "an MLproject as a job script, and a job script as an MLproject"},

@@ -58,6 +58,7 @@ _HOMES = {
     "rerun": "reruns",
     "panel": "panels.notebook",
     "timings": "cell.timings.records",
+    "attach": "kept.attached",
 }
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from .executor import Executor
     from .future import DetachedFuture, Future
     from .gangs import Broadcast, Gang, Sharded
+    from .kept.attached import attach
     from .lease import Lease
     from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
     from .panels.notebook import panel
@@ -146,6 +148,7 @@ __all__ = [
     "Sweep",
     "Wait",
     "__version__",
+    "attach",
     "batch",
     "checkpoint",
     "classes",

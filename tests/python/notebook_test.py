@@ -60,7 +60,7 @@ ctypes.CDLL("{library}")
 
 @pytest.mark.parametrize("example", ["02_many_small/many_small", "03_overlap/overlap", "04_many_resources/many_resources",
                                      "05_the_cell/the_cell", "07_leave_and_come_back/leave_and_come_back", "08_pool/pool", "13_mlerp_dask/mlerp_dask",
-                                     "15_sklearn_joblib/sklearn_joblib", "17_widgets/widgets"])
+                                     "15_sklearn_joblib/sklearn_joblib", "16_come_back/come_back", "17_widgets/widgets"])
 def test_the_small_examples_run_to_their_end(home, example):
     runs_to_its_end(home, example)
 

@@ -3,6 +3,7 @@ pounce: `attach` compares the versions before any task is sent."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,6 +75,14 @@ class LoopState:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptCell:
+    """Where the output of a cell that goes on without its kernel is kept. The notebook's side makes the folder."""
+
+    folder: str
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class CellRequest:
     """The notebook's side makes it, for one cell or for variables alone (no source)."""
 
@@ -90,6 +99,7 @@ class CellRequest:
     loop: LoopState | None  # it continues in the middle of this one
     last: dict[str, int] = field(default_factory=dict)  # which cells on workers have the values of _, __ and ___
     inputs: Sequence[str] = ()  # sources of all cells before it, if it reads In
+    keeps: KeptCell | None = None  # it goes on without its kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +113,35 @@ class CellError:
     devices: str
     name: str | None  # that a NameError or a ModuleNotFoundError is about
     pickle: bytes  # empty: it cannot be pickled
+
+
+@dataclass(frozen=True, slots=True)
+class CellEnd:
+    """What a cell did that goes on without its kernel: a file in its folder, as JSON, without pickles. The worker makes
+    it, or the kernel as it heard of the cell's end."""
+
+    cell: int
+    ended: float
+    state: str = ""  # the namespace that has its variables; empty: none
+    turn: int = 0  # when that is as the cell left it
+    shown: tuple[dict[str, Any], dict[str, Any]] | None = None  # as in CellRun, and so are these
+    below: Sequence[dict[str, Any]] = ()
+    assigned: Sequence[str] = ()
+    problem: str = ""  # why the namespace is not saved
+    error: CellError | None = None
+
+    def encoded(self) -> bytes:
+        values = {name: getattr(self, name) for name in self.__slots__}
+        if self.error is not None:
+            values["error"] = {name: getattr(self.error, name) for name in CellError.__slots__ if name != "pickle"}
+        return json.dumps(values).encode()
+
+    @staticmethod
+    def decoded(data: bytes) -> CellEnd:
+        """Raises ValueError, TypeError or KeyError where it is no such value."""
+        values = json.loads(data)
+        error = values.pop("error")
+        return CellEnd(**values, error=CellError(**error, pickle=b"") if error is not None else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +188,7 @@ class CellReply:
     random: dict[str, bytes] = field(default_factory=dict)  # generators' states that the notebook does not know
     missing: Sequence[str] = ()  # of `brings`
     widgets: dict[str, str] = field(default_factory=dict)  # the variable of each, or that it is in, by the comm's id
+    not_kept: str = ""  # why its output, or a part of it, is not kept
     bundle: tuple[bytes, Sequence[Any]] = (b"", ())  # bundle.dumps() of the others
 
 

@@ -101,6 +101,9 @@ class Session:
         self.results: str = pounced["results"]  # the folder of detached tasks
         self.saved_states: str = pounced["parked"]  # the folder of notebooks' saved variables
         self.parked_most_bytes: int | None = pounced["parked_most_mib"] * 1024 * 1024 or None  # per notebook
+        self.parked_keep_s = float(pounced["parked_keep_s"])
+        self.cell_output_bytes: int = pounced["cell_output_mib"] * 1024 * 1024  # 0: no cell goes on without its kernel
+        self.keeps_cells = bool(pounced["keep_cells"])  # every cell goes on
         self._followers: list[Follower] = []  # of tasks that have not ended
         self.under_way: dict[str, Task] = {}  # tasks whose end was not heard
         self.awaiting: set[Task] = set()  # not sent yet: they wait for futures among their arguments
@@ -270,7 +273,7 @@ class Session:
                 if not waited.events and self.state(last) is None:
                     last.wait_over(0.05)  # another thread is handling its end
         except KeyboardInterrupt:
-            if not self.closed:
+            if not self.closed and not (task.spared is not None and task.spared()):
                 self.cancel(task)
             raise
         finally:

@@ -30,8 +30,8 @@ class Task:
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "first", "given_up", "heard", "id",
                  "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "record",
-                 "reports", "running_line", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up",
-                 "worker")
+                 "reports", "running_line", "sends_again", "spared", "submit_copy", "watched", "why_cancelled",
+                 "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
@@ -55,6 +55,7 @@ class Task:
         self.submit_copy: Callable[[Task], None] | None = None
         self.watched: list[Watched] = []  # data that it needs, if changes of data are checked
         self.given_up = False  # it was cancelled, perhaps while it was sent again
+        self.spared: Callable[[], bool] | None = None  # whether an interrupt of this kernel does not cancel it
         self.why_given_up = ""  # set by code that cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
         self.reports: collections.deque[dict[str, Any]] | None = None  # None: it has made none

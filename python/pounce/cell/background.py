@@ -15,6 +15,7 @@ from .._engine.time_left import TimeLeft
 from ..future import engine_of
 
 _KEPT_CHARS = 1_000_000  # of the log
+_GIVE_UP_S = 10.0  # for a cell that is stopped since its worker is given back
 _LOOK_S = 2.0  # between two looks at the time that remains
 
 
@@ -76,16 +77,17 @@ class CellJob:
     """
 
     def __init__(self, view: Any, target: Callable[[], Any], future: Any, output: CellOutput,
-                 ended: Callable[[Any], Shown | None]):
+                 ended: Callable[[Any], Shown | None], goes_on: bool = False):
         """`ended(future)` records what the cell did, on any thread, and returns its value or raises its error;
-        ``Again`` sends the cell once more. `target()` is the worker's target: a waiting cell may move."""
+        ``Again`` sends the cell once more. `target()` is the worker's target: a waiting cell may move. `goes_on`:
+        without this kernel, so its worker has to be told to stop it."""
         self._view, self._future, self._output = view, future, output
         self._target = target
         self._ended = threading.Event()
         self._value: Shown | None = None
         self._error: BaseException | None = None
         self._noted = ended
-        self._cancelled = False
+        self._cancelled, self._goes_on_alone = False, goes_on
         future.add_done_callback(self._end)
         threading.Thread(target=self._watch, name="pounce-time", daemon=True).start()
 
@@ -132,6 +134,14 @@ class CellJob:
         """Ends the interpreter that the cell runs in. Blocks until the worker has reported that."""
         self._view.cancel(self._future, grace=0)
         self._ended.wait()
+
+    def give_up(self) -> None:
+        """Stops it if it would go on without this kernel. Blocks for as long as that takes, at most some seconds more
+        than the cell gets."""
+        if self._goes_on_alone and not self._ended.is_set():
+            self._cancelled = True
+            self._view.cancel(self._future, grace=_GIVE_UP_S)
+            self._ended.wait(3 * _GIVE_UP_S)
 
     def lease(self) -> Any:
         session, task = engine_of(self._future)

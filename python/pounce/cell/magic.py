@@ -12,7 +12,7 @@ from .. import errors
 from .._common.names_shown import LAST
 from .._common.quiet_compile import python_of, quiet_compile
 from .._common.settings.shell import names_read
-from . import gang_cells, holding
+from . import attaching, gang_cells, holding
 from .completion import Completion
 from .held_cells import HELD, HeldCells
 from .look import register as look
@@ -35,6 +35,7 @@ def load(shell: Any) -> None:
     look.register(shell, magics.remote)
     widgets.register(shell, magics.remote)
     magics.held_cells.register()
+    attaching.register(magics.remote)
 
 
 @magics_class
@@ -48,7 +49,7 @@ class PounceMagics(Magics):
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
         See also %pounce vars | pull x,y | push a,b | parked | settings | restore | status | explain | restart | hold |
-        release | batch | serve | panel | timings (followed by the cell's options)""")
+        release | batch | serve | panel | timings | attach (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
         """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is
@@ -117,6 +118,8 @@ class PounceMagics(Magics):
         %pounce batch train.ipynb -p lr=1e-3 --class lion --submit
                                  as a batch job, which needs no kernel: a job script with these resources; see
                                  %pounce batch --help
+        %pounce attach training  a cell that goes on without its kernel (--bg, --keep), by its name, else the last one:
+                                 its output from the beginning, its variables and its error; --list names them
         %pounce panel            your leases and background cells as a picture, live, with buttons
         %pounce serve            the models and functions that this notebook serves
         %pounce serve stop digits

@@ -31,9 +31,12 @@ _OF_A_CELL = (
     CellOption("--in", "a,b", "a,b",
                "send just these variables, even if they seem unchanged; what was imported goes along"),
     CellOption("--out", "x,y", "x,y", "bring these variables back into the notebook"),
-    CellOption("--name", "N", "job", "with --bg: N is the job"),
+    CellOption("--name", "N", "job", "with --bg: N is the job; with --keep too: the name for %%pounce attach"),
     CellOption("--bg", help="return at once; the output goes on under this cell, and its value is a job: "
                             ".state, .result(), .log()"),
+    CellOption("--keep", help="this cell goes on when the notebook's kernel restarts, dies or is culled, as one with "
+                              "--bg does: %%pounce attach shows it"),
+    CellOption("--list", help="with %%pounce attach: the cells that run, and those that have ended"),
     CellOption("--setup", help="this cell runs again by itself on each new worker, before all others: "
                                "imports, connections, settings"),
     CellOption("--from", "ID", "3f2a91bc", "with %%pounce restore: which saved state, as %%pounce parked names them"),
@@ -54,7 +57,7 @@ FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value
 _SAVE, _KILL = "save", "kill"
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
 VERBS = ("status", "explain", "vars", "pull", "push", "parked", "settings", "restore", "restart", "hold", "release",
-         "batch", "serve", "panel", "timings")
+         "batch", "serve", "panel", "timings", "attach")
 _OTHER_WORDS = {
     "--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
     "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
@@ -93,7 +96,8 @@ class CellLine:
     sends: tuple[str, ...] | None = None
     brings: tuple[str, ...] = ()
     background: bool = False
-    name: str = ""  # of the job object of a cell in the background
+    keeps: bool = False  # it goes on without its kernel, as one in the background does
+    name: str = ""  # of the job object of a cell in the background, and for attaching
     instead: tuple[Step, ...] = ()  # what it requests instead of waiting
     trial: bool = False  # --try: where no class is named, the one for short jobs
     setup: bool = False  # it runs again on each new worker
@@ -104,6 +108,7 @@ class CellLine:
     off: bool = False  # %pounce hold: end it
     local: bool = False  # the cell runs in the notebook
     help: bool = False
+    lists: bool = False  # %pounce attach: name the cells
     words: tuple[str, ...] = ()  # %pounce batch, serve and timings, which parse them themselves
 
 
@@ -125,9 +130,9 @@ def _cell_line(words: Sequence[str]) -> CellLine:
         raise BadRequest(f"--on takes one name, not {','.join(on)}")
     return CellLine(
         Target(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
-        _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said,
-        _saves_at_limit(said.get("--at-limit", _SAVE)), said.get("--from", ""), remakes or (),
-        off="--off" in said, local="--local" in said, help="--help" in said)
+        "--keep" in said, _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said,
+        "--setup" in said, _saves_at_limit(said.get("--at-limit", _SAVE)), said.get("--from", ""), remakes or (),
+        off="--off" in said, local="--local" in said, help="--help" in said, lists="--list" in said)
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
@@ -142,7 +147,8 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
         return verb, CellLine(words=tuple(rest)), ()
     names: list[str] = []
     while rest and not rest[0].startswith("-"):
-        names.extend([rest.pop(0)] if verb == "explain" else _names(verb, rest.pop(0)))  # explain takes jobs and runs
+        as_it_is = verb in ("explain", "attach")  # which take jobs, runs and ids
+        names.extend([rest.pop(0)] if as_it_is else _names(verb, rest.pop(0)))
     cell_line = _cell_line(rest)
     resource_words.of_one_process(cell_line.target.options)
     return verb, cell_line, tuple(names)
@@ -216,6 +222,7 @@ def _job_name(names: tuple[str, ...], said: dict[str, Any]) -> str:
         return ""
     if len(names) > 1:
         raise BadRequest(f"--name takes one name, not {','.join(names)}")
-    if "--bg" not in said:
-        raise BadRequest("--name is for a cell that runs in the background", "Add --bg.")
+    if "--bg" not in said and "--keep" not in said:
+        raise BadRequest("--name is for a cell that runs in the background or goes on without its kernel",
+                         "Add --bg or --keep.")
     return names[0]

@@ -35,7 +35,8 @@ from .._worker.cell import runner
 from .._worker.state.live_reads import reached
 from ..calls import session_of
 from ..future import engine_of
-from . import cell_history
+from ..kept.records import Record
+from . import cell_history, keeping
 from .background import Again, CellJob, CellOutput
 from .gang_cells import GangCells
 from .hold import Hold
@@ -44,7 +45,7 @@ from .loaded_modules import LoadedModules
 from .names import assigned, is_import, is_ipythons
 from .notebook_state import NotebookState
 from .options_line import CellLine
-from .stop import LeftBehind, say, wait
+from .stop import KernelLeaves, LeftBehind, say, wait
 from .target import Target
 from .timings.records import Stopwatch
 from .traceback import remote_error
@@ -73,8 +74,11 @@ class Remote:
     # ---- cells ----
 
     def run(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
-        with Stopwatch(self.number()).to_the_end() as watch:
-            line, reply = self.exchange(line, wanted, source, watch)
+        record = self._record(line, source)
+        with keeping.noted(record), Stopwatch(self.number()).to_the_end() as watch:
+            line, reply = self.exchange(line, wanted, source, watch, record)
+            if reply.not_kept:
+                say(keeping.not_all(reply.not_kept))
             show_below(reply.run.below)
             return self._booked(line, self.number(), reply)
 
@@ -109,8 +113,12 @@ class Remote:
         """A variable of the user's, not of IPython's."""
         return name in self.shell.user_ns and not is_ipythons(name, self.shell.user_ns_hidden)
 
-    def exchange(self, line: CellLine, wanted: Any, source: str,
-                 watch: Stopwatch | None = None) -> tuple[CellLine, CellReply]:
+    def _record(self, line: CellLine, source: str) -> Record | None:
+        session = session_of(self.workers.client())
+        return keeping.begun(session, line, source, self.number(), self.workers.state(line.target))
+
+    def exchange(self, line: CellLine, wanted: Any, source: str, watch: Stopwatch | None = None,
+                 record: Record | None = None) -> tuple[CellLine, CellReply]:
         """Sends the source and what the worker lacks. Sends again, with more, if a new worker lacks more. Returns
         also the line as it would have been for the worker that ran it. `watch`: of a cell with code."""
         number, loop, sent, stays = self.number(), None, None, False
@@ -118,7 +126,7 @@ class Remote:
             if sent is None:
                 line = self.workers.for_line(line)
                 state = self.workers.state(line.target)
-                sent = self._packed(line, wanted, source, number, loop, stays)
+                sent = self._packed(line, wanted, source, number, record, loop, stays)
             parcel, words = sent
             future = self._view(line).submit(runner.run_cell, *words)
             if line.held and self.hold is not None:
@@ -128,12 +136,12 @@ class Remote:
             try:
                 with self._in_front(state), contextlib.nullcontext() if state.held else \
                         self.workers.successors.watching(state, self.workers.client(state), line.target):
-                    reply = wait(future)
+                    reply = wait(future, KernelLeaves(self.shell) if record is not None else None)
             except LeftBehind:
                 output = CellOutput(self.shell)
                 session, task = engine_of(future)
                 session.show_at(task, output)
-                self._goes_on(line, number, parcel, words, future, output)
+                self._goes_on(line, number, parcel, words, future, output, None, record)
                 seeds.cell_left_behind()
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
             except _DEATHS as error:
@@ -222,7 +230,7 @@ class Remote:
             state.ledger.deleted([name])
             say(f"{name} (cell {cell}) went with the last worker: {why}")
 
-    def _packed(self, line: CellLine, wanted: Any, source: str, number: int,
+    def _packed(self, line: CellLine, wanted: Any, source: str, number: int, record: Record | None,
                 loop: LoopState | None = None, stays: bool = False) -> tuple[Parcel, _Call]:
         """What travels, and the arguments of `run_cell`. `loop`: the cell continues in the middle of it. `stays`: no
         loop may be left again."""
@@ -240,19 +248,22 @@ class Remote:
         request = CellRequest(
             self._code(line, source, number, self._files_of(parcel.files)), namespace, state.holder,
             reads=sorted(parcel.names), setup=line.setup, held=line.held, may_ask=not line.background,
-            may_leave=not line.background and not state.held and not stays, saves_at_limit=line.saves_at_limit,
+            may_leave=not (line.background or state.held or stays or record), saves_at_limit=line.saves_at_limit,
             random=seeds.of_cell(waits=not line.background), loop=loop,
-            last=last, inputs=cell_history.inputs(source, self.shell, state.cells))
+            last=last, inputs=cell_history.inputs(source, self.shell, state.cells),
+            keeps=keeping.request(session_of(self.workers.client()), record))
         state.cells[number] = source
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values, by_file=True))
 
     def run_behind(self, line: CellLine, wanted: Any, source: str) -> CellJob | None:
         number, output = self.number(), CellOutput(self.shell)
-        line = self.workers.for_line(line)
-        parcel, words = self._packed(line, wanted, source, number)
-        watch = Stopwatch(number)
-        job = self._goes_on(line, number, parcel, words, self._sent_behind(line, words, output), output, watch)
+        record, watch = self._record(line, source), Stopwatch(number)
+        with keeping.noted(record):
+            line = self.workers.for_line(line)
+            parcel, words = self._packed(line, wanted, source, number, record)
+            future = self._sent_behind(line, words, output)
+        job = self._goes_on(line, number, parcel, words, future, output, watch, record)
         if not line.name:
             return job
         self.shell.push({line.name: job})
@@ -267,17 +278,18 @@ class Remote:
         return future
 
     def _goes_on(self, line: CellLine, number: int, parcel: Parcel, words: _Call, future: Any,
-                 output: CellOutput, watch: Stopwatch | None = None) -> CellJob:
+                 output: CellOutput, watch: Stopwatch | None, record: Record | None) -> CellJob:
         state = self.workers.state(line.target)
         state.ledger.arrived(parcel)  # before the cells that come behind it
         state.after, state.target = state.turn, line.target
 
         def ended(future: Any) -> Shown | None:
             with watch.to_the_end(Again) if watch is not None else contextlib.nullcontext():
-                return self._ended_behind(state, line, number, parcel, words, future, output, watch)
+                return keeping.noting(record, lambda: self._ended_behind(state, line, number, parcel, words, future,
+                                                                         output, watch))
 
         target = lambda: self.where_it_ran(line, future).target  # noqa: E731
-        job = CellJob(self.workers.at(line.target), target, future, output, ended)
+        job = CellJob(self.workers.at(line.target), target, future, output, ended, record is not None)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
@@ -303,6 +315,8 @@ class Remote:
         came = self.where_it_ran(line, future)
         for message in reply.run.below:
             output.message(message, [])
+        if reply.not_kept:
+            output.printed(True, f"pounce: {keeping.not_all(reply.not_kept)}\n".encode())
         if self._has_run(state, came, parcel, reply):
             if reply.run.loop is not None:
                 self._changed(state, number, reply)
@@ -435,6 +449,8 @@ class Remote:
     def release(self) -> None:
         """Gives all workers back, which save their variables first."""
         self.end_hold()
+        for job in self.jobs:
+            job.give_up()
         busy = {job.target for job in self.jobs if job.state != "done"}
         self.jobs.clear()
         self.gang_cells.close()

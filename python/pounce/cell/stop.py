@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from .. import errors
+from ..future import engine_of
 from .traceback import in_words
+
+_LOOKS, _LOOK_S = 20, 0.05
 
 
 class LeftBehind(KeyboardInterrupt):
     """The user waits no longer for a cell that does not stop."""
 
 
-def wait(future: Any) -> Any:
+class KernelLeaves:
+    """Whether the kernel ends, asked when it was interrupted: Jupyter interrupts a kernel before it restarts or ends
+    it, with the signal of the stop button, and then says so."""
+
+    def __init__(self, shell: Any):
+        self._shell = shell
+        self.seen = False
+
+    def __call__(self) -> bool:
+        """Blocks for a second at most on a machine that is not busy."""
+        looks = _LOOKS if getattr(self._shell, "kernel", None) is not None else 0
+        for _ in range(looks):
+            if self._shell.exit_now:
+                self.seen = True
+                break
+            time.sleep(_LOOK_S)
+        return self.seen
+
+
+def wait(future: Any, leaves: KernelLeaves | None = None) -> Any:
     """The cell's reply. Stop has the worker stop the cell, and the worker then reports its end. A third stop leaves the
-    cell running."""
+    cell running, and so does the kernel's end where the cell goes on without that: then it `leaves`."""
     pressed, warned = 0, False
+    if leaves is not None:
+        engine_of(future)[1].spared = leaves
     while True:
         try:  # around everything that a press leads to: the next one may come at any line
             if pressed == 2 and not warned:
@@ -28,6 +53,8 @@ def wait(future: Any) -> Any:
         except LeftBehind:
             raise
         except KeyboardInterrupt:
+            if leaves is not None and leaves.seen:
+                raise LeftBehind from None
             if future.done() and not future.cancelled():
                 raise
             pressed += 1

@@ -16,7 +16,7 @@ from .._tables.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
 from ..panels.notebook import panel_of
-from . import batch, explanation, holding, saved_states, served
+from . import attaching, batch, explanation, holding, saved_states, served
 from .notebook_state import NotebookState
 from .options_line import CellLine, checked_hold
 from .remote import Remote
@@ -134,15 +134,7 @@ def _parked(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _restore(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(line.target)
-    if remote.workers.is_there(state) and state.target is not None:  # what is restored goes there with the next cell
-        problem = remote.workers.saved(state, state.target)
-        if problem:
-            raise UsageError(f"the worker's variables cannot be saved, so nothing is restored beside them: {problem}")
-    remote.workers.make_folder(state)
-    found = saved_states.restore(state, remote.workers.saved_states_folder(), line.source, names)
-    state.ledger.assigned(found, remote.shell.user_ns, remote.number(), state.after)
-    say(f"{', '.join(found)} will be there for the next cell that reads them")
+    attaching.restore(remote, remote.workers.state(line.target), line.source, names)
 
 
 def _settings(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
@@ -177,4 +169,4 @@ def _timings(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
 VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], Any]] = {
     "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked,
     "restore": _restore, "restart": _restart, "hold": _hold, "release": _release, "batch": _batch,
-    "settings": _settings, "serve": _serve, "panel": _panel, "timings": _timings}
+    "settings": _settings, "serve": _serve, "panel": _panel, "timings": _timings, "attach": attaching.run}

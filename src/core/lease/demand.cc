@@ -33,6 +33,7 @@ void let_go_of_holds(Core& core, const SessionId& session, CauseCode why) {
     for (const LeaseId& id : entry.request.holds) {
       Lease* lease = find_lease(core, id);
       if (lease != nullptr && lease->owner && lease->owner->session == session) continue;
+      if (lease != nullptr && lease->left_by == session) continue;
       core.act(TellLeaseEnded{session, request, id, end_for_holder(lease, id, why)});
       if (lease == nullptr || lease->over()) continue;
       dismiss(core, *lease, session, why);
@@ -157,8 +158,10 @@ Lease* take_over(Core& core, const Owner& owner, const Request& request, Lease* 
     wanted->owner.reset();
     finish(core, *wanted, error_of(ErrorCode::kLeaseEnded, CauseCode::kAnotherServes));
   }
-  if (lease->left_by && *lease->left_by != owner.session)
+  if (lease->left_by && *lease->left_by != owner.session) {
     dismiss(core, *lease, *lease->left_by, CauseCode::kSessionClosed);
+    lease->let_go.insert(*lease->left_by);
+  }
   lease->left_by.reset();
   lease->owner = owner;
   lease->let_go.erase(owner.session);

@@ -1,7 +1,8 @@
-"""Whether the notebook holds this worker: its lease then stays although nothing runs.
+"""What pounced is told of this worker: that the notebook holds it, or that its cell goes on without the notebook.
 
-pounced keeps a busy lease, and a lease whose worker says `saving` is busy. That word does not count as use of the GPU,
-so the time of a hold in which nothing runs is idle in every report.
+A held lease stays although nothing runs: pounced keeps a busy lease, and a lease whose worker says `saving` is busy.
+That word does not count as use of the GPU, so the time of a hold in which nothing runs is idle in every report. A lease
+whose worker says `kept` outlives its client.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 
 from .. import interpreter
 
-_held = _runs = False
+_held = _runs = _kept = False
 _word = "saved"  # the state of the last cells' work
 
 
@@ -35,6 +36,19 @@ def tell_state(word: str) -> None:
     _tell()
 
 
+def keep(kept: bool) -> None:
+    """What runs goes on without its client, or no longer. Stays so until the next cell, or until none waits: a client
+    may go between two cells."""
+    global _kept
+    if kept != _kept:
+        _kept = kept
+        _tell()
+
+
+def is_kept() -> bool:
+    return _kept
+
+
 @contextmanager
 def cell() -> Iterator[None]:
     """Around a cell that runs: it uses the GPU."""
@@ -51,5 +65,10 @@ def cell() -> Iterator[None]:
 
 
 def _tell() -> None:
-    held_word = "saving" if not _runs else "unsaved" if _word == "unsaved" else "saved"
-    interpreter.core.tell_state(held_word if _held else _word)
+    if _kept:
+        word = "kept"
+    elif _held:
+        word = "saving" if not _runs else "unsaved" if _word == "unsaved" else "saved"
+    else:
+        word = _word
+    interpreter.core.tell_state(word)

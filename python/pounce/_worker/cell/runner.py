@@ -25,7 +25,7 @@ from .. import interpreter, mlflow_runs
 from ..state.live_reads import reached
 from ..state.needs import source_reads
 from ..steps import Left
-from . import held, packages, reloads
+from . import held, kept, packages, reloads
 from .cell_reply import brought_back, error_of, shells
 from .cell_streams import streams
 from .comm_events import CommEvent
@@ -78,32 +78,38 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     own_last = {name: values.pop(name) for name in LAST if name in values}
     _arrived(names, values)
     limit = TimeLimit(_saved.save_s, request.saves_at_limit)
-    loops = Loops(request.loop, _saved if request.may_leave else None, limit, behind=not request.may_ask)
+    behind = not request.may_ask or request.keeps is not None
+    loops = Loops(request.loop, _saved if request.may_leave else None, limit, behind)
     _saved.before(rest(_python(shell, code.source), loops.first()), request.reads, request.last)
     _callbacks.revive()
     _last.begin(request.last, own_last, request.inputs)
-    if code.source:
-        streams.begin(request.random)
-        mlflow_runs.begin_cell(code.origin)
-        interpreter.log_into(mlflow_runs.run_now())
-        try:
-            reply.run = _run(shell, request, loops, limit)
-        finally:
-            interpreter.send_reports()
-            reply.mlflow = mlflow_runs.end_cell()
-            interpreter.log_into("")
-        reply.random = streams.end() if request.may_ask else {}
-        if request.setup:
-            _saved.remade(reply.run.assigned)
-    brings = code.brings if reply.run.loop is None else ()  # a loop that is left returns them at its end
-    _saved.load(brings)
-    reply.missing = [name for name in brings if name not in names]
-    _saved.after(code.number, namespace.turn)
-    _callbacks.revive()
-    reply.widgets = _callbacks.names()
+    with kept.cell(request, reply):
+        if code.source:
+            _run_source(shell, request, reply, loops, limit)
+        brings = code.brings if reply.run.loop is None else ()  # a loop that is left returns them at its end
+        _saved.load(brings)
+        reply.missing = [name for name in brings if name not in names]
+        _saved.after(code.number, namespace.turn)
+        _callbacks.revive()
+        reply.widgets = _callbacks.names()
     if reply.run.error is None:
         reply.bundle = brought_back(names, brings)
     return reply
+
+
+def _run_source(shell: Any, request: CellRequest, reply: CellReply, loops: Loops, limit: TimeLimit) -> None:
+    streams.begin(request.random)
+    mlflow_runs.begin_cell(request.code.origin)
+    interpreter.log_into(mlflow_runs.run_now())
+    try:
+        reply.run = _run(shell, request, loops, limit)
+    finally:
+        interpreter.send_reports()
+        reply.mlflow = mlflow_runs.end_cell()
+        interpreter.log_into("")
+    reply.random = streams.end() if request.may_ask else {}
+    if request.setup:
+        _saved.remade(reply.run.assigned)
 
 
 def _unshared(shell: Any, request: CellRequest, pickle: Any, buffers: list[Any]) -> tuple[NamespaceRequest, list[str]]:

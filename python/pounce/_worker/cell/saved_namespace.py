@@ -274,6 +274,7 @@ class SavedNamespace:
     def idle(self) -> float | None:
         """Called when nothing runs or waits: saves what the last cells changed, and a second later checks all the rest.
         Stops for a task that comes. Returns seconds until it is to be called again; None: after the next task."""
+        held.keep(False)
         if not self.is_behind():
             return self.unshared.idle()
         if self._next_may_follow:

@@ -27,7 +27,7 @@ from ..._common import exceptions, traceback_lines
 from ..._common.mlflow_work import SECRETS
 from .. import interpreter
 from ..state import cell_files
-from . import time_limit
+from . import held, kept, time_limit
 from .comms import Comm, use_comms
 from .publish import Publisher, ResultHook, send
 
@@ -195,9 +195,9 @@ def _ask(prompt: Any, password: bool) -> str:
         raise StdinNotImplementedError("only a cell that runs in the foreground can ask, and only its main thread")
     send("input_request", {"prompt": str(prompt), "password": password})
     while True:
-        answer = interpreter.core.input()
+        answer = kept.input() if held.is_kept() else interpreter.core.input()
         if answer is None:
-            raise EOFError("the worker ends")
+            raise EOFError("the worker ends, or the notebook that could answer has gone")
         reply = json.loads(answer)
         if SECRETS not in reply:  # which a request of MLflow's did not wait for
             break

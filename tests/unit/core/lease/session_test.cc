@@ -55,6 +55,7 @@ class KeptTaskTest : public LeaseTest {
  protected:
   void runs_kept() {
     given_busy();
+    tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 0, 1, {lease(1)}}}});
     variables = NamespaceState::kKept;
     beat(1);
   }
@@ -107,7 +108,8 @@ TEST_F(KeptTaskTest, AnotherSessionTakesTheLeaseWhenItHasEnded) {
   EXPECT_EQ(core.leases().size(), 2u);  // it does not wait behind that task
   variables = NamespaceState::kSaved;
   worker_beats(1s, 0);
-  demand(1, 0, one_gpu(), 2);
+  open(3);
+  demand(1, 0, one_gpu(), 3);
   const auto dismissed = only<DismissClient>();
   ASSERT_EQ(dismissed.size(), 1u);
   EXPECT_EQ(dismissed[0].session, session(1));
