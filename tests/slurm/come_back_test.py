@@ -12,7 +12,7 @@ START = """
     from pounce.kept import records
     from pounce.kept.attached import found_root
     shell = InteractiveShell.instance()
-    shell.run_cell("import pounce")
+    shell.run_cell("%load_ext pounce")
     shell.run_cell('''%%pounce --cpus 1 --bg --name {name}
     import os, time
     print("begun", flush=True)
@@ -20,7 +20,7 @@ START = """
         time.sleep(0.05)
     made = [20, 22]
     sum(made)
-    '''.replace("\\n    ", "\\n"))
+    ''')
     record = records.find(found_root(), {name!r})
     while not record.beat():
         time.sleep(0.05)
@@ -31,7 +31,7 @@ START = """
 LATER = """
     from IPython.core.interactiveshell import InteractiveShell
     shell = InteractiveShell.instance()
-    shell.run_cell("import pounce")
+    shell.run_cell("%load_ext pounce")
     value = shell.run_cell("%pounce attach {name}").result
     shell.run_cell("%%pounce --cpus 1 --out made\\nmade.append(0)")
     report(value=repr(value), made=shell.user_ns["made"])

@@ -19,18 +19,18 @@ from .time_limit import TimeLimit
 
 _LEAST_LEFT_S = 15.0  # the lease's time that is kept for the save, beside two steps
 _TRANSFORMED = "__import__('sys').modules[{module!r}].bound({statement})"
-_STAYS = ("with --bg or --keep this loop is not left between two steps: it keeps its worker until it is over, "
+_STAYS = ("{} this loop is not left between two steps: it keeps its worker until it is over, "
           "and is cut off where the worker's time ends first")
 _running: Loops | None = None
 
 
 class Loops:
     """The loops of one cell, which continues in the middle of the one `resumed`. Without `saved` none is left: if one
-    of a cell in the background (`behind`) were, cells that wait behind it would run in the middle of it; and one that
-    goes on without its kernel could not move."""
+    of a cell in the background were, cells that wait behind it would run in the middle of it; and one that
+    goes on without its kernel could not move. `stays`: which of the two it is, for the user."""
 
-    def __init__(self, resumed: LoopState | None, saved: SavedNamespace | None, limit: TimeLimit, behind: bool = False):
-        self._resumed, self._saved, self._limit, self._untold = resumed, saved, limit, behind
+    def __init__(self, resumed: LoopState | None, saved: SavedNamespace | None, limit: TimeLimit, stays: str = ""):
+        self._resumed, self._saved, self._limit, self._untold = resumed, saved, limit, stays
         self._statement = 0
         self._longest, self._since = 0.0, 0.0
         self._why = ""
@@ -61,8 +61,8 @@ class Loops:
             loop.watch = self
             self._statement = statement
         elif self._untold and loop.begins_again():
-            self._untold = False
-            tell(_STAYS)
+            tell(_STAYS.format(self._untold))
+            self._untold = ""
 
     def state(self, steps: Steps[Any]) -> LoopState:
         """What the cell needs to continue, and what the user is told."""

@@ -78,8 +78,7 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     own_last = {name: values.pop(name) for name in LAST if name in values}
     _arrived(names, values)
     limit = TimeLimit(_saved.save_s, request.saves_at_limit)
-    behind = not request.may_ask or request.keeps is not None
-    loops = Loops(request.loop, _saved if request.may_leave else None, limit, behind)
+    loops = Loops(request.loop, _saved if request.may_leave else None, limit, _stays(request))
     _saved.before(rest(_python(shell, code.source), loops.first()), request.reads, request.last)
     _callbacks.revive()
     _last.begin(request.last, own_last, request.inputs)
@@ -95,6 +94,13 @@ def _run_cell(request: CellRequest, pickle: Any, buffers: list[Any]) -> CellRepl
     if reply.run.error is None:
         reply.bundle = brought_back(names, brings)
     return reply
+
+
+def _stays(request: CellRequest) -> str:
+    """Why no loop of this cell is left between two steps, for the user; empty: one may be, or it is something else."""
+    if not request.may_ask:
+        return "with --bg"
+    return "in a cell that goes on without its kernel" if request.keeps is not None else ""
 
 
 def _run_source(shell: Any, request: CellRequest, reply: CellReply, loops: Loops, limit: TimeLimit) -> None:
