@@ -23,6 +23,7 @@ from kernel import SECONDS, Notebook
 from pounce import errors
 from pounce._common.cell_protocol import CellEnd
 from pounce.kept import records
+from pounce.kept.output_reader import OutputReader
 
 pytestmark = pytest.mark.xdist_group("come_back")
 FIGURE = b"\x89PNG\r\n\x1a\n and no more"
@@ -203,6 +204,19 @@ def test_what_cannot_be_attached_or_kept_is_named(alice, notebook):
 
 
 # ---- the folders alone ----
+
+
+def test_a_line_whose_beginning_is_not_kept_counts_as_missing(tmp_path):
+    head = '{"lines":7,"displays":1}\n'
+    (tmp_path / "00000004.out").write_text(head + '{"kind":"stdout","sizes":[11]}\nd of\nwhole\n')
+    reader = OutputReader(str(tmp_path))
+
+    missing, text = reader.unread()
+
+    assert missing.words() == "8 lines and 1 display of this cell's output are not kept" and text.text() == "whole\n"
+    assert list(reader.missing_at_the_end({"lines": 9, "displays": 1})) == []
+    assert [output.words() for output in reader.missing_at_the_end({"lines": 10})] == ["1 line of this cell's output is not kept"]
+    reader.close()
 
 
 def record(folder: Path, **about) -> records.Record:

@@ -56,8 +56,9 @@ class Attached:
         """What it has printed, as far as that is kept."""
         reader = OutputReader(self.record.folder)
         try:
+            outputs = [*reader.unread(), *reader.missing_at_the_end(self.record.totals())]
             return "".join(f"pounce: {output.words()}\n" if output.kind == "missing" else output.text()
-                           for output in reader.unread() if output.kind != "message")
+                           for output in outputs if output.kind != "message")
         finally:
             reader.close()
 

@@ -43,7 +43,8 @@ class OutputReader:
         self._folder = folder
         self._number = 0  # of the file that is read
         self._file: BinaryIO | None = None
-        self._lines = self._displays = 0  # read so far, or told of as missing
+        self._lines = self._displays = 0  # read so far, or known to be missing
+        self._gap: Output | None = None  # what is missing before the next piece
 
     def unread(self) -> Iterator[Output]:
         """What has been kept since the last call, with what is missing."""
@@ -53,10 +54,14 @@ class OutputReader:
                 yield from self._pieces(self._file)
             if following is None:
                 return
-            yield from self._turned_to(following)
+            self._turn_to(following)
 
     def missing_at_the_end(self, totals: dict[str, int]) -> Iterator[Output]:
-        yield from self._missing(totals)
+        """Behind the last piece. `totals`: how many lines and displays there were, as far as that is known."""
+        self._note_missing(totals)
+        if self._gap is not None:
+            yield self._gap
+        self._gap = None
 
     def close(self) -> None:
         if self._file is not None:
@@ -71,7 +76,7 @@ class OutputReader:
         numbers = [int(name[:-4]) for name in names if name.endswith(".out") and name[:-4].isdigit()]
         return min((number for number in numbers if number > self._number), default=None)
 
-    def _turned_to(self, number: int) -> Iterator[Output]:
+    def _turn_to(self, number: int) -> None:
         self.close()
         self._number = number
         try:
@@ -79,15 +84,16 @@ class OutputReader:
             before = json.loads(self._file.readline(_MOST_LINE) or b"{}")
         except (OSError, ValueError):  # it was removed meanwhile, or is not whole: the next one counts it
             return
-        yield from self._missing(before)
+        self._note_missing(before)
 
-    def _missing(self, before: dict[str, int]) -> Iterator[Output]:
+    def _note_missing(self, before: dict[str, int]) -> None:
         lines = max(0, before.get("lines", 0) - self._lines)
         displays = max(0, before.get("displays", 0) - self._displays)
         self._lines += lines
         self._displays += displays
         if lines or displays:
-            yield Output("missing", (), lines, displays)
+            gap = self._gap or Output("missing")
+            self._gap = Output("missing", (), gap.lines + lines, gap.displays + displays)
 
     def _pieces(self, file: BinaryIO) -> Iterator[Output]:
         while True:
@@ -103,6 +109,17 @@ class OutputReader:
                 self._displays += 1
             else:
                 self._lines += piece.parts[0].count(b"\n")
+            yield from self._behind_gap(piece)
+
+    def _behind_gap(self, piece: Output) -> Iterator[Output]:
+        """A piece, with the gap before it. Text may begin in the middle of a line, which then counts as missing."""
+        gap, self._gap = self._gap, None
+        if gap is not None and gap.lines and piece.kind != "message" and b"\n" in piece.parts[0]:
+            gap = Output("missing", (), gap.lines + 1, gap.displays)
+            piece = Output(piece.kind, (piece.parts[0].partition(b"\n")[2],))
+        if gap is not None:
+            yield gap
+        if piece.parts[0]:
             yield piece
 
 
