@@ -1,1 +1,1 @@
-"""What you hold on the cluster, as a picture: in the notebook (``pounce.panel()``) and on a page (``pouncectl panel``)."""
+"""What you hold on the cluster, live: in the notebook (``pounce.panel()``) and on a page (``pouncectl panel``)."""

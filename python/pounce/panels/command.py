@@ -32,7 +32,8 @@ def main(words: list[str]) -> int:
 def _run(words: list[str]) -> int:
     for word in words:
         if word not in _OPTIONS:
-            raise BadRequest(f"pouncectl panel has no {word}{did_you_mean(word, _OPTIONS)}", "It takes --text or --json.")
+            raise BadRequest(f"pouncectl panel has no {word}{did_you_mean(word, _OPTIONS)}",
+                             "It takes --text or --json.")
     return _once("--json" in words) if words else _page()
 
 
