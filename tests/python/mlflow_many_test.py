@@ -223,7 +223,8 @@ SHARED = """
     report(run=run)
     while not os.path.exists("it has ended"): time.sleep(0.02)
     ended = reads.get_run(run).info.status
-    report(other=client.submit(logs, "first", {second!r}).result(), ended=ended)  # the worker's MLflow is of another major version
+    with pounce.Client(memory="1GB") as fresh:  # a worker that has not imported MLflow: another major version
+        report(other=fresh.submit(logs, "first", {second!r}).result(), ended=ended)
     reads.delete_run(run)
     report(deleted=error_of(client.submit(logs, "deleted").result)["text"])
     client.submit(pounce.report, loss=1).result()
