@@ -79,7 +79,7 @@ def submitted(alice, project: Path, *words: str, **environment: str) -> tuple[st
     environment = {"MLFLOW_TRACKING_URI": alice.store.uri, **environment}
     command = " ".join(["mlflow", "run", "--backend", "pounce", *words, "."])
     # It imports MLflow and may make an environment: half a minute of a processor, which six tests share here.
-    run = alice.start(["sh", "-c", f"cd {project} && {command}"], **environment).ended(200)
+    run = alice.start(["sh", "-c", f"cd {project} && {command}"], **environment).ended(400)
     return re.search(r"job (\d+) is MLflow's run (\w+)", run.output).groups()
 
 
