@@ -13,7 +13,7 @@ from login_node import CLUSTER, SHARED, LoginNode, User, own_cluster_number, wai
 
 
 # Files with tests of a minute and more. They begin first: at the end one worker would be busy with them, and the others with nothing.
-LONG = ("state", "node_fault", "checkpoint", "eta", "batch", "hold", "cell", "job_fault", "workers")
+LONG = ("state", "mlflow_projects", "node_fault", "checkpoint", "eta", "batch", "hold", "cell", "job_fault", "workers")
 
 
 @pytest.hookimpl(tryfirst=True)

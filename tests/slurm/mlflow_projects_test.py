@@ -179,6 +179,7 @@ def test_the_example_s_steps_are_jobs_of_their_own_and_end_without_the_one_who_b
     assert "y = 3.0 x + 1.0" in log
 
 
+@pytest.mark.xdist_group("mlflow_pages")  # beside the others, which hunt for secrets of their own
 @pytest.mark.timeout(900)  # a notebook, a server and a browser on two cores that others use too
 def test_the_example_s_notebook_logs_serves_sweeps_and_repeats_a_run_and_mlflow_s_pages_show_it(alice):
     done = Executed(alice, ROOT / "examples" / "18_mlflow" / "tracking.ipynb", 400, MLFLOW_TRACKING_URI=alice.store.uri,
