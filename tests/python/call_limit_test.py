@@ -89,12 +89,14 @@ def test_its_function_may_catch_that_tidy_up_or_run_again_elsewhere(home):
 
 def test_a_call_that_goes_on_is_told_of_and_a_cancel_still_ends_it(capsys):
     cancelled = []
-    limit = CallLimit(SimpleNamespace(limit_reached=lambda: 1), "g1", lambda: 12.0, lambda: bool(cancelled))
+    core = SimpleNamespace(limit_reached=lambda: 1, end_came_nearer=lambda: False)
+    limit = CallLimit(core, "g1", lambda: 12.0, lambda: bool(cancelled))
 
     limit._interrupted(2, None)  # its arguments are being unpickled
     limit.function_begins(test_a_call_that_goes_on_is_told_of_and_a_cancel_still_ends_it)
-    with pytest.raises(errors.WalltimeReached, match="reaches its time limit in 12 s"):
+    with pytest.raises(errors.WalltimeReached, match="reaches its time limit in 12 s") as raised:
         limit._interrupted(2, None)
+    assert limit.is_met_by(raised.value) and not limit.is_met_by(errors.WalltimeReached("of the function's own"))
     limit._interrupted(2, None)
     assert "the call goes on after WalltimeReached: it is cut off in 12 s" in capsys.readouterr().err
     cancelled.append(True)

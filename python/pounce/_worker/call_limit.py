@@ -6,12 +6,16 @@ from __future__ import annotations
 # signal's own functions call _signal and then look for an enum's name, which costs microseconds.
 import _signal  # type: ignore[import-not-found]
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from .. import errors
 from .kernel_calls import CELLS, is_of
+
+_STEP_S = 1.0
+_LATE_S = 120.0  # Slurm may end a job so long after its time
 
 
 class CallLimit:
@@ -39,6 +43,16 @@ class CallLimit:
 
     def function_ends(self) -> None:
         self._in_function = False
+
+    def is_met_by(self, error: BaseException) -> bool:
+        """Whether the call ends with what was raised here. Where a job that goes first takes the worker's place this
+        waits for the end, whose reason pounced tells the caller."""
+        if error is not self.error:
+            return False
+        until = time.monotonic() + (self._time_left() or 0.0) + _LATE_S
+        while self._core.end_came_nearer() and time.monotonic() < until:
+            time.sleep(_STEP_S)  # a cancel, or the order to end, raises KeyboardInterrupt here
+        return True
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         """SIGINT: near the end of the worker's time, once more at half of what was left then, or since the task is

@@ -122,7 +122,7 @@ class Runner:
                 return _core.JobOutcome(error=_not_picklable(value, error), figures=self._figures(start, end))
             return _core.JobOutcome(True, pickle, buffers, None, self._figures(start, end))
         except BaseException as error:  # SystemExit too: it ends the task, not the worker
-            at_limit = error is self._limit.error and not stage
+            at_limit = not stage and self._limit.is_met_by(error)
             return _failure(job, error, stage, at_limit)._replace(figures=self._figures(start, end))
         finally:
             flush()
