@@ -11,11 +11,11 @@ from kernel import SECONDS, Notebook, Shown
 
 @dataclass
 class Page:
-    """Of one kernel. Comms have the names that the test gives them, in the order in which a cell opens them."""
+    """Of one kernel."""
 
     notebook: Notebook
     comms: dict[str, str] = field(default_factory=dict)  # the id of each named widget
-    _numbers: dict[str, int] = field(default_factory=dict)  # of all comms, as they were opened
+    _numbers: dict[str, int] = field(default_factory=dict)  # of comms, as they were opened since number_anew()
     _shown: dict[str, Shown] = field(default_factory=dict)  # by the message, what came for it
     _ended: set[str] = field(default_factory=set)
     _subshell: str = ""
@@ -93,8 +93,16 @@ class Page:
         if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
             self._ended.add(parent)
 
+    def number_anew(self) -> None:
+        """What follows is compared with another kernel, where another number of comms was opened before."""
+        self._numbers.clear()
+
+    def _name_of(self, comm: str) -> str | None:
+        number = self._numbers.get(comm)
+        return next((name for name, known in self.comms.items() if known == comm), None if number is None else f"comm {number}")
+
     def seen(self, message: str) -> list[tuple]:
-        """What it shows, as it is in each kernel: comms by their numbers, tracebacks by their last line."""
+        """What it shows, as it is in each kernel: comms by names or numbers, tracebacks by their last line."""
         seen: list[tuple] = []
         for each in self.ended(message).messages:
             kind, content = each["msg_type"], each["content"]
@@ -105,7 +113,7 @@ class Page:
             elif kind == "error":
                 seen.append((kind, content["ename"], content["evalue"], content["traceback"][-1]))
             elif kind.startswith("comm_"):
-                seen.append((kind, self._numbers.get(content["comm_id"]), self._plain(content["data"], message)))
+                seen.append((kind, self._name_of(content["comm_id"]), self._plain(content["data"], message)))
             elif kind not in ("status", "execute_input"):
                 seen.append((kind, self._plain({key: content[key] for key in content if key in ("data", "wait")}, message)))
         return seen
@@ -117,5 +125,6 @@ class Page:
             return [self._plain(each, message) for each in value]
         if value == message:
             return "this message"
-        known = isinstance(value, str) and self._numbers.get(value.removeprefix("IPY_MODEL_"))
-        return f"comm {known}" if known is not False and known is not None else value
+        if isinstance(value, str) and value.startswith("IPY_MODEL_"):
+            return self._name_of(value.removeprefix("IPY_MODEL_")) or "an earlier comm"
+        return value

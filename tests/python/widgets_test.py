@@ -74,6 +74,7 @@ def until_there(folder, name: str) -> None:
 def test_what_a_page_sends_is_answered_as_by_a_plain_kernel(there):
     shown = []
     for page, magic in there.both:
+        page.number_anew()
         page.cell(magic + "@interact(x=(0, 10))\ndef shows(x):\n    print('x is', x)\n    return x", x="IntSliderModel")
         sent = [page.move("slider", 5), page.click("button"), page.move("slider", 13), page.move("x", 7),
                 page.send("slider", {"method": "update", "state": {"max": 50}, "buffer_paths": []}),
@@ -201,6 +202,7 @@ def test_widgets_of_other_libraries_answer_as_in_a_plain_kernel(there, library):
     model, source, events, printed = LIBRARIES[library]
     shown = []
     for page, magic in there.both:
+        page.number_anew()
         made = page.cell(f"{magic}{source}display(shown)")
         opened = [each for each in made.of("comm_open") if each["data"]["state"].get("_model_name") == model]
         page.comms["shown"] = opened[-1]["comm_id"]
