@@ -106,6 +106,8 @@ class Page:
         seen: list[tuple] = []
         for each in self.ended(message).messages:
             kind, content = each["msg_type"], each["content"]
+            if kind == "stream" and "pounce: " in content["text"]:  # a line in grey, which may come behind any cell
+                continue
             if kind == "stream" and seen and seen[-1][:2] == (kind, content["name"]):
                 seen[-1] = (*seen[-1][:2], seen[-1][2] + content["text"])
             elif kind == "stream":

@@ -49,7 +49,7 @@ from .stop import KernelLeaves, LeftBehind, say, wait
 from .target import Target
 from .timings.records import Stopwatch
 from .traceback import remote_error
-from .workers import Workers
+from .workers import Reached, Workers
 
 _PYTHON_DIED = (errors.WorkerCrashed, errors.OutOfMemory)
 _DEATHS = (*_PYTHON_DIED, errors.NodeFailed, errors.LostError)
@@ -69,7 +69,8 @@ class Remote:
         self.ask_use: Callable[[NotebookState], Any] = lambda state: None  # what its worker's lease uses; looks set it
         self.cell_over: Callable[[NotebookState], None] = lambda state: None  # called when a cell has run; any thread
         self.released: Callable[[], None] = lambda: None  # called when all workers were given back
-        self._front: NotebookState | None = None  # whose worker runs the cell that the notebook waits for
+        # Whose worker runs the cell that the notebook waits for, and with which target.
+        self._front: tuple[NotebookState, Target] | None = None
 
     # ---- cells ----
 
@@ -134,7 +135,7 @@ class Remote:
             engine_of(future)[1].running_line = RunningLine(functools.partial(self.ask_use, state))
             reply: CellReply | None = None
             try:
-                with self._in_front(state), contextlib.nullcontext() if state.held else \
+                with self._in_front(state, line.target), contextlib.nullcontext() if state.held else \
                         self.workers.successors.watching(state, self.workers.client(state), line.target):
                     reply = wait(future, KernelLeaves(self.shell) if record is not None else None)
             except LeftBehind:
@@ -176,8 +177,8 @@ class Remote:
             stays = not self.workers.left(state, came.target)  # the cell turned out to be bound to its worker
 
     @contextlib.contextmanager
-    def _in_front(self, state: NotebookState) -> Iterator[None]:
-        self._front = state
+    def _in_front(self, state: NotebookState, target: Target) -> Iterator[None]:
+        self._front = (state, target)
         try:
             yield
         finally:
@@ -186,7 +187,13 @@ class Remote:
 
     def is_running(self, state: NotebookState) -> bool:
         """Whether a cell runs on its worker, or waits for it."""
-        return state is self._front or any(job.target == state.target for job in self.jobs if job.state != "done")
+        front = self._front is not None and self._front[0] is state
+        return front or any(job.target == state.target for job in self.jobs if job.state != "done")
+
+    def reached(self, state: NotebookState) -> Reached | None:
+        """Its worker, if that is there now, also while its first cell runs."""
+        front = self._front
+        return self.workers.reached(state, front[1] if front is not None and front[0] is state else None)
 
     def _give(self, state: NotebookState, namespace: NamespaceRequest, lacks: list[str]) -> None:
         """Gives the worker what it lacks for a request; the settings travel with the next attempt."""

@@ -101,13 +101,13 @@ class Workers:
         client = self._clients.get(state)
         return client is not None and any(lease.state in words for lease in client.leases())
 
-    def reached(self, state: NotebookState) -> Reached | None:
-        """Its worker, if that is there now. Requests none, and does not block."""
+    def reached(self, state: NotebookState, target: Target | None = None) -> Reached | None:
+        """Its worker, if that is there now. Requests none, and does not block. `target`: of a first cell that runs."""
         client = self._clients.get(state)
         lease = next((one for one in client.leases() if one.state in _RUNS), None) if client is not None else None
         if lease is None:
             return None
-        return Reached(session_of(self.at(state.target or Target(), state)), lease.id)
+        return Reached(session_of(self.at(state.target or target or Target(), state)), lease.id)
 
     def _minutes_left(self, state: NotebookState) -> float | None:
         left = seconds_left(self._clients[state])

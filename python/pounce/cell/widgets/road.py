@@ -77,7 +77,7 @@ class Road:
 
     def _beside(self, state: NotebookState, event: CommEvent) -> bool:
         """Whether it is on its way, and nothing older waits for the cell."""
-        worker = self._remote.workers.reached(state)
+        worker = self._remote.reached(state)
         text = packed(event)
         if worker is None or len(text) > _MOST_BESIDE_BYTES:
             return False
@@ -119,7 +119,7 @@ class Road:
     def _state_of(self, of: StandIn) -> NotebookState | None:
         for state in list(self._remote.workers.states.values()):
             with contextlib.suppress(errors.PounceError):
-                worker = self._remote.workers.reached(state)
+                worker = self._remote.reached(state)
                 if worker is not None and worker.session is of.session:
                     return state
         return None
@@ -151,7 +151,7 @@ class Road:
             if entry is not None and not entry.is_gone:
                 return (f"the worker of this {of.what} has gone: a cell that reads {name} restores it with its "
                         "variables, and it answers again")
-        return f"the worker of this {of.what} has gone, and no variable has it: run the cell that made it again"
+        return f"no worker answers this {of.what}, and no variable has it: run the cell that made it again"
 
 
 def _header(message: Json) -> Json:
