@@ -106,8 +106,6 @@ class Page:
         seen: list[tuple] = []
         for each in self.ended(message).messages:
             kind, content = each["msg_type"], each["content"]
-            if kind == "stream" and "pounce: " in content["text"]:  # a line in grey, which may come behind any cell
-                continue
             if kind == "stream" and seen and seen[-1][:2] == (kind, content["name"]):
                 seen[-1] = (*seen[-1][:2], seen[-1][2] + content["text"])
             elif kind == "stream":
@@ -118,7 +116,7 @@ class Page:
                 seen.append((kind, self._name_of(content["comm_id"]), self._plain(content["data"], message)))
             elif kind not in ("status", "execute_input"):
                 seen.append((kind, self._plain({key: content[key] for key in content if key in ("data", "wait")}, message)))
-        return seen
+        return [each for each in map(_without_own_lines, seen) if each]
 
     def _plain(self, value: Any, message: str) -> Any:
         if isinstance(value, dict):
@@ -130,3 +128,11 @@ class Page:
         if isinstance(value, str) and value.startswith("IPY_MODEL_"):
             return self._name_of(value.removeprefix("IPY_MODEL_")) or "an earlier comm"
         return value
+
+
+def _without_own_lines(seen: tuple) -> tuple:
+    """A line in grey may come behind any cell."""
+    if seen[0] != "stream":
+        return seen
+    text = "".join(line for line in seen[2].splitlines(True) if not line.startswith(("pounce: ", "\x1b[90mpounce: ")))
+    return (*seen[:2], text) if text else ()
