@@ -203,6 +203,15 @@ def test_what_cannot_be_attached_or_kept_is_named(alice, notebook):
     assert shown.of("error") == [] and shown.value == "42" and "this cell does not go on without its kernel" in shown.said
 
 
+def test_what_the_page_shows_runs(notebook):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "come-back.md").read_text()
+    shown = [notebook.run(block) for block in re.findall(r"^```ipython\n(.*?)^```", page, flags=re.M | re.S)]
+
+    assert [one.of("error") for one in shown] == [[]] * 4
+    assert shown[2].stdout == "epoch 0, loss 1.00\nepoch 1, loss 0.50\nepoch 2, loss 0.33\n"
+    assert shown[2].value == "0.3333333333333333" and shown[3].value == "3"
+
+
 # ---- the folders alone ----
 
 

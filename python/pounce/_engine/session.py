@@ -101,9 +101,10 @@ class Session:
         self.results: str = pounced["results"]  # the folder of detached tasks
         self.saved_states: str = pounced["parked"]  # the folder of notebooks' saved variables
         self.parked_most_bytes: int | None = pounced["parked_most_mib"] * 1024 * 1024 or None  # per notebook
-        self.parked_keep_s = float(pounced["parked_keep_s"])
-        self.cell_output_bytes: int = pounced["cell_output_mib"] * 1024 * 1024  # 0: no cell goes on without its kernel
-        self.keeps_cells = bool(pounced["keep_cells"])  # every cell goes on
+        # A pounced of an earlier version says nothing of these: then no cell goes on without its kernel.
+        self.parked_keep_s = float(pounced.get("parked_keep_s", math.inf))
+        self.cell_output_bytes: int = pounced.get("cell_output_mib", 0) * 1024 * 1024  # 0: no cell goes on
+        self.keeps_cells = bool(pounced.get("keep_cells", 0))  # every cell goes on
         self._followers: list[Follower] = []  # of tasks that have not ended
         self.under_way: dict[str, Task] = {}  # tasks whose end was not heard
         self.awaiting: set[Task] = set()  # not sent yet: they wait for futures among their arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -152,7 +153,7 @@ def found_root() -> str:
     """The folder of these cells, as pounced names it; those that are too old are removed. Blocks."""
     pounced: dict[str, Any] = json.loads(daemon.ensure(None, None))
     root = records.root_of(os.fspath(pounced["parked"]))
-    records.remove_old(root, float(pounced.get("parked_keep_s", 0)))
+    records.remove_old(root, float(pounced.get("parked_keep_s", math.inf)))
     return root
 
 
