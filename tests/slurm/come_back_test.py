@@ -44,6 +44,7 @@ def test_a_cell_goes_on_without_its_kernel_and_without_pounced(make_user):
     name, flag = f"goes_on_{uuid.uuid4().hex[:8]}", alice.folder / "flag"
     kernel = alice.python(START.format(name=name, flag=str(flag)))
     pid, endpoint = kernel.reported("kernel", 90), alice.endpoint()
+    wait_until(lambda: len(alice.jobs(endpoint["instance"])) == 1, 60, "no other job of this user's is left")
     (job,) = alice.jobs(endpoint["instance"])
 
     alice.run("kill", "-9", str(pid))
@@ -57,3 +58,4 @@ def test_a_cell_goes_on_without_its_kernel_and_without_pounced(make_user):
     assert terminal.ended(90).output.splitlines() == ["begun", "42"]
     later = alice.python(LATER.format(name=name)).ended(150)
     assert later.reported("value") == "42" and later.reported("made") == [20, 22, 0]
+    wait_until(lambda: not alice.jobs(endpoint["instance"]), 60, "the job has ended")
