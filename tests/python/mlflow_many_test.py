@@ -223,7 +223,7 @@ SHARED = """
     report(run=run)
     while not os.path.exists("it has ended"): time.sleep(0.02)
     ended = reads.get_run(run).info.status
-    with pounce.Client(memory="1GB") as fresh:  # a worker that has not imported MLflow: another major version
+    with pounce.Client(memory="1GB", imports="no") as fresh:  # its worker has not imported MLflow: another major version
         report(other=fresh.submit(logs, "first", {second!r}).result(), ended=ended)
     reads.delete_run(run)
     report(deleted=error_of(client.submit(logs, "deleted").result)["text"])
