@@ -122,6 +122,7 @@ STORE = """
         mlflow.log_text("changed", "a/first.txt")
         with open("large", "wb") as file: file.truncate(10 << 30)
         mlflow.log_artifact("large")
+        os.unlink("large")
         mlflow.log_metric("m", 1)
     def waiting():
         return [path for path in Path(os.environ["HOME"]).glob(".local/state/pounce/*/mlflow/*/**/*") if path.is_file()]
@@ -178,8 +179,10 @@ NAMED = """
     os.environ["MLFLOW_TRACKING_TOKEN"] = {token!r}
     mlflow.set_experiment("named")
     run = mlflow.start_run().info.run_id
+    looked = os.path.abspath("looked")
     def trains():
         import mlflow
+        while not os.path.exists(looked): time.sleep(0.02)
         mlflow.log_metric("m", 1)
         pounce.report(loss=0.5)
         with mlflow.start_run(nested=True) as below:
@@ -188,7 +191,13 @@ NAMED = """
     futures = [client.options(name=name).submit(trains) for name in ("train-7", "train-8")]
     from pathlib import Path
     files = [path for path in Path(os.environ["HOME"]).rglob("*") if path.is_file() and not path.name.startswith("script")]
-    report(run=run, leaks=[str(path) for path in files if {token!r}.encode() in path.read_bytes()], files=len(files))
+    def has_token(path):
+        try:
+            return {token!r}.encode() in path.read_bytes()
+        except FileNotFoundError:
+            return False
+    report(run=run, leaks=[str(path) for path in files if has_token(path)], files=len(files))
+    open(looked, "w").close()
     report(found=[future.result() for future in futures])
 """
 
