@@ -172,6 +172,16 @@ def test_release_ends_a_cell_that_would_go_on(alice, notebook):
     assert "endless" in (table := pouncectl(alice, "attach", "--list").stdout) and "failed" in table
 
 
+def test_the_stop_button_stops_a_plain_cell_that_would_go_on(alice, notebook):
+    source, _ = waiting_cell(alice, "stopped")
+    cell = notebook.start("%%pounce --keep --name stopped\n" + source)
+    notebook.ended(cell, until=lambda shown: "begun" in shown.stdout)
+    notebook.manager.interrupt_kernel()
+
+    assert notebook.ended(cell).error["ename"] == "KeyboardInterrupt"
+    assert notebook.run("pounce.attach('stopped').state").value == "'failed'"
+
+
 def test_a_worker_that_dies_is_the_end_of_its_cell(alice, notebook):
     source, flag = waiting_cell(alice, "dies")
     notebook.run("%%pounce --bg --name dying\n" + source + "os.kill(os.getpid(), 9)")
