@@ -32,7 +32,7 @@ import os, time
 from IPython.display import Image, display
 print("begun", flush=True)
 display(Image(data={figure!r}, format="png"))
-while not os.path.exists({flag!r}): time.sleep(0.01)
+while not os.path.exists({flag!r}) and os.path.isdir(os.path.dirname({flag!r})): time.sleep(0.01)
 print("going on", flush=True)
 """
 

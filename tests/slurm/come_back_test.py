@@ -16,7 +16,7 @@ START = """
     shell.run_cell('''%%pounce --cpus 1 --bg --name {name}
     import os, time
     print("begun", flush=True)
-    while not os.path.exists({flag!r}):
+    while not os.path.exists({flag!r}) and os.path.isdir(os.path.dirname({flag!r})):
         time.sleep(0.05)
     made = [20, 22]
     sum(made)

@@ -27,8 +27,8 @@
 namespace pounce::worker {
 
 // When neither the daemon nor any client can be heard any more, the job ends itself, so that a GPU is never held for a
-// user who is gone: soon when nothing runs, later when something does, and not while that is meant to go on without its
-// user. Pure. Thread: the owner's.
+// user who is gone: soon when nothing runs, later when something does, and after a day while that is meant to go on
+// without its user. Pure. Thread: the owner's.
 class Watchdog {
  public:
   Watchdog(std::chrono::seconds idle, std::chrono::seconds busy, TimePoint start)
@@ -36,9 +36,11 @@ class Watchdog {
 
   void seen(TimePoint when) { last_seen_ = std::max(last_seen_, when); }
   void set_busy(bool busy, bool kept = false) { is_busy_ = busy, is_kept_ = busy && kept; }
-  TimePoint deadline() const { return is_kept_ ? TimePoint::max() : last_seen_ + (is_busy_ ? busy_ : idle_); }
+  TimePoint deadline() const { return last_seen_ + (is_kept_ ? std::max(busy_, kKept) : is_busy_ ? busy_ : idle_); }
 
  private:
+  static constexpr std::chrono::seconds kKept = std::chrono::hours(24);
+
   const std::chrono::seconds idle_, busy_;
   TimePoint last_seen_;
   bool is_busy_ = false, is_kept_ = false;
