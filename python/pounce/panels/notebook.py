@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 import threading
@@ -13,13 +14,12 @@ from typing import Any
 
 from .. import errors
 from .._engine.submission import open_sessions
-from ..errors import public
 from ..lease import of_session
 from . import actions, rows
 
 _STATUS_S = 5.0
 _LOOK_S = 1.0
-_OPEN_S = 5.0     # a page that is seen asks each second
+_OPEN_S = 5.0  # a page that is seen asks each second
 _CHOICES_S = 60.0  # Slurm is asked for them
 
 
@@ -86,7 +86,6 @@ class Notebook:
             self._choices[id(job)] = time.monotonic(), found
 
 
-@public
 def panel() -> Any:
     """What this notebook's user holds on the cluster, as a picture: leases with their GPU, memory and time left, what
     waits and why, background cells with their last line; and buttons that release, stop, and take a smaller GPU that is
@@ -149,11 +148,10 @@ def _text(notebook: Notebook) -> str:
 
 
 def _widget(notebook: Notebook, shell: Any) -> Any:
-    import anywidget
-
+    anywidget: Any = importlib.import_module("anywidget")
     page = resources.files(__package__) / "page"
 
-    class Panel(anywidget.AnyWidget):  # type: ignore[misc]
+    class Panel(anywidget.AnyWidget):
         """Answers its page, which asks each second while it is seen. A page that is closed costs nothing."""
 
         _esm = (page / "panel.mjs").read_text()
