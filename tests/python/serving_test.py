@@ -39,6 +39,10 @@ TOKEN = "t0ken-of-this-test"
 SECONDS = 90
 
 
+def admits(path: str, token: str) -> bool:
+    return token == TOKEN
+
+
 def until(condition) -> None:
     deadline = time.monotonic() + SECONDS
     while not condition():
@@ -355,7 +359,7 @@ def port():
     def routes(method, path, body, kind, is_gone):
         return Answer(200, "text/plain", f"{method} {path} {len(body)} {kind}".encode())
 
-    made = Listener(lambda each, knows: Connection(each, TOKEN, routes, knows))
+    made = Listener(lambda each, knows: Connection(each, admits, routes, knows))
     yield made.port
     made.close()
 
@@ -416,7 +420,7 @@ def test_a_client_that_is_slow_holds_nothing(monkeypatch):
     done = threading.Semaphore(0)
 
     def serve(each, knows):
-        Connection(each, TOKEN, lambda *_: Answer(200, "", b"never"), knows)
+        Connection(each, admits, lambda *_: Answer(200, "", b"never"), knows)
         done.release()
 
     made = Listener(serve)
@@ -428,7 +432,7 @@ def test_a_client_that_is_slow_holds_nothing(monkeypatch):
 
 def test_a_crowd_without_the_token_keeps_no_one_out(monkeypatch):
     monkeypatch.setattr(listener, "MOST_CONNECTIONS", 3)
-    made = Listener(lambda each, knows: Connection(each, TOKEN, lambda *_: Answer(200, "", b"here"), knows))
+    made = Listener(lambda each, knows: Connection(each, admits, lambda *_: Answer(200, "", b"here"), knows))
     crowd = [socket.create_connection(("127.0.0.1", made.port), timeout=SECONDS) for _ in range(3)]
     mine = http.client.HTTPConnection("127.0.0.1", made.port, timeout=SECONDS)
 

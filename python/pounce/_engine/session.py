@@ -361,10 +361,9 @@ class Session:
         if message["type"].startswith("comm_"):
             message = display.comm_for_page(self, message)
         if message["type"] in self.takers:
-            self.takers[message["type"]](self, event.task, message["content"], event.buffers)
-        elif message["type"] == "input_request":
-            self._prompts.setdefault(event.task, []).append(message["content"])
-            return
+            return self.takers[message["type"]](self, event.task, message["content"], event.buffers)
+        if message["type"] == "input_request":
+            return self._prompts.setdefault(event.task, []).append(message["content"])
         if (task := self._showing(event.task)) is not None:
             task.shows().message(message)
         if event.task in self._outputs:
