@@ -52,15 +52,6 @@ class Browser:
         found = self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
         self._ask("POST", f"{self._session}/element/{found[_ELEMENT]}/value", {"text": keys})
 
-    def drag(self, selector: str, start: tuple[int, int], end: tuple[int, int]) -> None:
-        """With the mouse, between two places that are counted from the element's middle."""
-        found = self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
-        to = lambda place, ms: {"type": "pointerMove", "origin": found, "x": place[0], "y": place[1], "duration": ms}
-        middle = ((start[0] + end[0]) // 2, (start[1] + end[1]) // 2)
-        steps = [to(start, 0), {"type": "pointerDown", "button": 0}, to(middle, 100), to(end, 100), {"type": "pointerUp", "button": 0}]
-        mouse = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": steps}
-        self._ask("POST", f"{self._session}/actions", {"actions": [mouse]})
-
     def picture(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._ask("GET", f"{self._session}/screenshot")))
 

@@ -54,7 +54,8 @@ def kinds_of(output) -> set[str]:
         return {output.name} if any(line and not OURS.match(line) for line in output.text.splitlines()) else set()
     if output.output_type == "error":
         return {"error"}
-    return set() if output.data.get("text/plain", "").startswith("pounce: ") else set(output.data)
+    text = output.data.get("text/plain", "its own")  # empty: the line under a cell on a GPU, which is over
+    return set() if not text or text.startswith("pounce: ") else set(output.data)
 
 
 def with_line(local: Path, line: str, last: str = "", folder: Path | None = None) -> Path:

@@ -164,6 +164,6 @@ def test_a_slider_of_a_cell_that_has_ended_draws_its_picture_anew(lab):
     drawn = page.ran(1)
     wait_until(lambda: "waves: 2" in drawn.shown and drawn.has(".noUi-handle"), 120, "the slider is drawn")
     before = picture_of(drawn)
-    page.browser.press(".noUi-handle", RIGHT)
+    page.browser.type_into(".noUi-handle", RIGHT)
     wait_until(lambda: "waves: 3" in drawn.shown, 120, "the slider's callback has run")
     wait_until(lambda: picture_of(drawn) not in ("", before), 60, "another picture is there")

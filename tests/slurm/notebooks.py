@@ -48,5 +48,6 @@ def printed(cell) -> str:
 
 
 def shown(cell, kind: str) -> list:
+    """What it displays, without the empty rest of the line under a cell on a GPU."""
     return [output.data[kind] for output in cell.outputs if output.output_type in ("display_data", "execute_result")
-            and kind in output.data]
+            and output.data.get(kind)]
