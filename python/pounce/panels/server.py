@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
-import secrets
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -29,8 +29,8 @@ class PanelServer:
     def __init__(self, answer: Callable[[dict[str, Any]], dict[str, Any]]):
         self._answer = answer
         self._turn = threading.Lock()
-        self._token, self._is_used = secrets.token_urlsafe(32), False
-        self._key = secrets.token_urlsafe(32)
+        self._token, self._is_used = os.urandom(32).hex(), False
+        self._key = os.urandom(32).hex()
         self._listener = Listener(self._serve)
         self.url = f"http://127.0.0.1:{self._listener.port}/#{self._token}"
 
