@@ -379,5 +379,6 @@ def test_a_job_that_root_ends_before_its_worker_came_is_tried_again_soon(lock, s
         subprocess.run([str(CLUSTER), "run", "--", "scancel", job["id"]], check=True, env={**os.environ, "POUNCE_CLUSTER_ID": str(cluster)})
 
     assert run.ended(100).reported("result") == 1024
-    assert time.monotonic() - start < 40, "it was taken for a user's order"
+    if time.monotonic() - start >= 40:
+        pytest.fail(f"it was taken for a user's order\n{Path(site.alice.endpoint()['log']).read_text()[-6000:]}")
     assert "could not be started on" in run.output
