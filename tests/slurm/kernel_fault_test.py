@@ -40,10 +40,11 @@ def test_a_kernel_suspended_for_longer_than_the_grace_is_told_that_its_lease_is_
 
 
 def test_a_suspended_pounced_gives_nothing_back(make_user):
-    alice = make_user(orphan_grace_s=4, heartbeat_ms=1000)
+    grace_s = 10  # longer than a process of a busy machine waits for its turn
+    alice = make_user(orphan_grace_s=grace_s, heartbeat_ms=1000)
     task = HeldTask(alice, after=AGAIN)
     job, endpoint = task.job()["id"], alice.endpoint()
-    twice_the_grace = task.beats() + 2 * 4
+    twice_the_grace = task.beats() + 2 * grace_s
 
     with stopped(endpoint["pid"]):
         wait_until(lambda: task.beats() >= twice_the_grace, 60, "the task runs on and is heard without pounced")
