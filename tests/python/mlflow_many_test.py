@@ -8,8 +8,7 @@ import time
 
 import pytest
 from batch_test import run_of, slurm  # noqa: F401 -- a fixture
-from conftest import made_home
-from mlflow_test import SECOND, Server
+from mlflow_test import SECOND, Server, mlflow_home  # noqa: F401 -- a fixture, of this file's server
 from pounce._worker.tracking.attempts import Outcome
 from pounce._worker.tracking.link import Link
 
@@ -24,13 +23,6 @@ def server(tmp_path_factory):
     made.wait()
     yield made
     made.kill()
-
-
-@pytest.fixture(scope="module")
-def mlflow_home(server):
-    with made_home() as home:
-        home.environment |= {"MLFLOW_TRACKING_URI": server.address, "MLFLOW_DISABLE_TELEMETRY": "true"}
-        yield home
 
 
 # ---- many workers ----
@@ -62,7 +54,7 @@ MANY = """
 """
 
 
-def test_what_many_workers_log_is_there_once_also_where_the_server_stops_meanwhile(mlflow_home, server):
+def test_what_many_workers_log_is_there_once_also_where_the_server_stops_meanwhile(mlflow_home, server):  # noqa: F811
     script = mlflow_home.start(MANY).until(lambda one: "halves" in one.reports, "each has logged one half", 300)
     server.signal(signal.SIGSTOP)  # it takes connections, and answers later what the workers have given up
     (mlflow_home.folder / "away").touch()
@@ -150,7 +142,7 @@ STORE = """
 """
 
 
-def test_artifacts_that_go_to_a_store_directly_wait_while_it_is_away_and_arrive_in_order(mlflow_home):
+def test_artifacts_that_go_to_a_store_directly_wait_while_it_is_away_and_arrive_in_order(mlflow_home):  # noqa: F811
     folder = mlflow_home.folder
     for name, text in {"boto3/__init__.py": BOTO3, "boto3/exceptions.py": "class S3UploadFailedError(Exception): pass", "botocore/__init__.py": "",
                        "botocore/exceptions.py": BOTOCORE, "botocore/client.py": "Config = lambda **_: None"}.items():
@@ -202,7 +194,7 @@ NAMED = """
 """
 
 
-def test_a_task_with_a_name_begins_a_run_of_that_name_where_the_notebook_logs_and_has_no_secret(mlflow_home, server):
+def test_a_task_with_a_name_begins_a_run_of_that_name_where_the_notebook_logs_and_has_no_secret(mlflow_home, server):  # noqa: F811
     script = mlflow_home.run(NAMED.format(token=TOKEN), seconds=300)
     facts = script.reports
     (child, child_name, token), _ = facts["found"]
@@ -248,7 +240,7 @@ SHARES = """
 """
 
 
-def test_two_notebooks_log_into_one_run_and_what_a_run_does_not_take_is_told(mlflow_home, server):
+def test_two_notebooks_log_into_one_run_and_what_a_run_does_not_take_is_told(mlflow_home, server):  # noqa: F811
     second = str(SECOND) if SECOND.is_dir() else ""
     script = mlflow_home.start(SHARED.format(second=second)).until(lambda one: "run" in one.reports, "it has a run", 300)
     run = script.reports["run"]

@@ -302,7 +302,8 @@ class BatchRun:
             return f"<pounce.BatchRun {self.name}: job {self.job}, {error.text}; in {self.folder}>"
         job = f", job {now.job}" if now.job else f": sbatch {self.script}"
         word = str(now.word or now.exit_code) if now.state in ("ended", "failed") else now.reason.replace("None", "")
-        said = in_words({"status": self.reported.get("status", ""), **self.reported.get("numbers", {})})
+        reported = self.reported
+        said = in_words({"status": reported.get("status", ""), **reported.get("numbers", {})})
         reports = _core.printable(f"; reports {said}") if said else ""
         state = f"{now.state} ({word})" if word else now.state
         return f"<pounce.BatchRun {self.name} {state}{job}{reports}; in {self.folder}>"

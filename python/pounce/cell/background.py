@@ -12,6 +12,7 @@ from .. import errors
 from .._engine.choices import Choice
 from .._engine.display import Shown, comm
 from .._engine.time_left import TimeLeft
+from .._engine.wait_policy import Step
 from ..future import engine_of
 
 _KEPT_CHARS = 1_000_000  # of the log
@@ -152,9 +153,7 @@ class CellJob:
 
     def take(self, option: str) -> bool:
         """One of ``choices()`` instead of what it waits for: as ``--or`` takes it. False: it does not wait any more."""
-        if option.startswith("class="):
-            return bool(self._future.move(class_=option.removeprefix("class=")))
-        return bool(self._future.move(gpus=0 if option == "cpu" else option))
+        return bool(self._future.move(**Step(option).changes()))
 
     def _watch(self) -> None:
         """No thread waits for this cell, so its own thread watches for the end of its lease."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import os
 import socket
@@ -12,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 from .._worker.serving import JSON, Answer, failed
-from ..serving.connection import Connection
+from ..serving.connection import Connection, same_token
 from ..serving.listener import Listener
 
 _FILES = {"/": ("index.html", "text/html; charset=utf-8"), "/panel.mjs": ("panel.mjs", "text/javascript"),
@@ -47,8 +46,7 @@ class PanelServer:
     def _admits(self, path: str, token: str) -> bool:
         if path in _FILES:
             return True
-        expected = self._token if path == "/key" else self._key
-        return hmac.compare_digest(token.encode(), expected.encode())
+        return same_token(token, self._token if path == "/key" else self._key)
 
     def _route(self, method: str, path: str, body: bytes, kind: str, is_gone: Callable[[], bool]) -> Answer:
         if path in _FILES and method in ("GET", "HEAD"):

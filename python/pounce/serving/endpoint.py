@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import base64
 import contextlib
-import hmac
 import os
 import socket
 import threading
@@ -24,7 +23,7 @@ from .._worker.serving import Source
 from ..client import Client
 from ..errors import BadRequest, NameTaken, public
 from . import endpoint_files
-from .connection import Connection
+from .connection import Connection, same_token
 from .endpoint_files import Entry
 from .listener import Listener
 from .routes import Routes
@@ -178,7 +177,7 @@ class Endpoint:
         Connection(connection, self._admits, self._routes.answer, knows)
 
     def _admits(self, path: str, token: str) -> bool:
-        return hmac.compare_digest(token.encode(), self._token.encode())
+        return same_token(token, self._token)
 
     def _facts(self) -> dict[str, Any]:
         return {"name": self._name, "serves": str(self._source), "url": self.url, "pid": self._pid,

@@ -116,7 +116,6 @@ class Callbacks:
         return CallbacksReply(gone, [name for name in own if names[name] is not before.get(name, _absent)],
                               [name for name in before if name not in names])
 
-
     def _restore_for(self, event: CommEvent) -> None:
         """Restores what its callbacks may read."""
         here = comm.get_comm_manager().comms.get(event.comm)
