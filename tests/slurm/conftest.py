@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 from gateway import of_cluster
-from login_node import CLUSTER, SHARED, LoginNode, User, own_cluster_number, wait_until
+from login_node import CLUSTER, ROOT, SHARED, LoginNode, User, own_cluster_number, wait_until
 
+# Looked for once, before the processes that share the tests begin: they have to collect the same, and a release may be built meanwhile.
+os.environ.setdefault("POUNCE_BUILT_RELEASES", " ".join(
+    path.parent.name.removeprefix("slurm-") for path in (ROOT / "build").glob("slurm-*/pounce-slurm")))
 
 # Files with tests of a minute and more. They begin first: at the end one worker would be busy with them, and the others with nothing.
 LONG = ("state", "mlflow_projects", "node_fault", "checkpoint", "eta", "batch", "hold", "cell", "job_fault", "workers")

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from login_node import CLUSTER, RELEASE, ROOT
+from login_node import CLUSTER, RELEASE
 
 pytestmark = pytest.mark.xdist_group("mixed_site")
 
@@ -20,8 +20,8 @@ HERE = RELEASE or SYSTEMS
 
 
 def releases_at_hand() -> list[str]:
-    built = [name for name in MAJORS if (ROOT / "build" / f"slurm-{name}" / "pounce-slurm").exists()]
-    return [name for name in [SYSTEMS, *built] if name != HERE]
+    built = os.environ["POUNCE_BUILT_RELEASES"].split()  # conftest.py
+    return [name for name in [SYSTEMS, *(name for name in MAJORS if name in built)] if name != HERE]
 
 
 def is_spoken(client: str) -> bool:
