@@ -43,5 +43,5 @@ def test_the_gpu_of_an_endpoint_comes_with_a_request_and_goes_with_the_endpoint(
     instance = alice.endpoint()["instance"]
     wait_until(lambda: not alice.jobs(instance), 60, "it was given back")
     comment = lambda: alice.run("sacct", "-n", "-X", "-P", "-j", job, "-o", "comment").strip()
-    held = wait_until(lambda: (said := comment()).startswith("pounce:") and said, 60, "the accounting has its comment")
+    held = wait_until(lambda: "busy=" in (said := comment()) and said, 60, "the accounting has the comment of the job's end")
     assert " held " in held, "between requests nothing ran, and no one else could use it"
