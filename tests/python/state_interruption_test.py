@@ -84,8 +84,18 @@ def content(namespace: dict) -> dict:
     return {**kept, "a": namespace["a"].tolist(), "v": namespace["v"].tolist(), "c": [one.x for one in namespace["c"]]}
 
 
-def own_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("pounce-state")]
+@pytest.fixture
+def left_threads():
+    """Gives the threads that saves of this test have left. Threads of tests that ran before in the process do not count."""
+    before = set(threading.enumerate())
+
+    def left() -> list[threading.Thread]:
+        made = [thread for thread in threading.enumerate() if thread not in before and thread.name.startswith("pounce-state")]
+        for thread in made:
+            thread.join(10)
+        return [thread for thread in made if thread.is_alive()]
+
+    return left
 
 
 # ---- at every point ----------------------------------------------------------------------------------------------------
@@ -151,7 +161,7 @@ def test_what_was_changed_between_two_parts_of_a_save_is_saved_as_it_is_then(fol
 # ---- nothing is left ---------------------------------------------------------------------------------------------------
 
 
-def test_an_interrupted_save_leaves_no_thread_no_temporary_file_and_no_hold_on_memory(folder, small_steps):
+def test_an_interrupted_save_leaves_no_thread_no_temporary_file_and_no_hold_on_memory(folder, small_steps, left_threads):
     namespace = namespace_of(SOURCE)
     saver = Saver(Folder.made(folder), namespace)
     gc.disable()
@@ -161,14 +171,12 @@ def test_an_interrupted_save_leaves_no_thread_no_temporary_file_and_no_hold_on_m
             namespace["open_end"].append(1)  # BufferError: somebody still looks at it
             saver.close()
             assert [name for name in os.listdir(folder) if name.startswith(".")] == []
-        for thread in own_threads():
-            thread.join(10)
-        assert own_threads() == []
+        assert left_threads() == []
     finally:
         gc.enable()
 
 
-def test_a_disk_that_is_full_leaves_no_thread_and_no_temporary_file(folder, small_steps):
+def test_a_disk_that_is_full_leaves_no_thread_and_no_temporary_file(folder, small_steps, left_threads):
     from state_disk_test import FullDisk
 
     namespace = namespace_of(SOURCE)
@@ -176,9 +184,7 @@ def test_a_disk_that_is_full_leaves_no_thread_and_no_temporary_file(folder, smal
     with pytest.raises(Exception, match="no space left"):
         Saver(Folder(folder, FullDisk(3, 28)), namespace).save()
 
-    for thread in own_threads():
-        thread.join(10)
-    assert own_threads() == [] and os.listdir(folder) == []
+    assert left_threads() == [] and os.listdir(folder) == []
 
 
 # ---- a slow disk -------------------------------------------------------------------------------------------------------
@@ -201,7 +207,7 @@ def test_nobody_waits_for_a_slow_fsync_and_what_it_made_durable_counts(folder):
     assert restored(folder)["a"].sum() == namespace["a"].sum()
 
 
-def test_nobody_waits_for_a_slow_write_and_a_half_written_file_gets_no_name(folder, monkeypatch):
+def test_nobody_waits_for_a_slow_write_and_a_half_written_file_gets_no_name(folder, monkeypatch, left_threads):
     monkeypatch.setattr(piece_writer, "LOOK_BYTES", 4096)
     disk = StuckDisk("write")
     disk.on = True
@@ -214,8 +220,7 @@ def test_nobody_waits_for_a_slow_write_and_a_half_written_file_gets_no_name(fold
     namespace["a"][:] = 7  # while write(2) is still under way
     assert saver.save(1, ["a"]).whole
     disk.go_on.set()
-    for thread in own_threads():
-        thread.join(10)
+    assert left_threads() == []
     assert files(folder) == manifest.decode((folder / MANIFEST).read_bytes()).digests()
     assert set(restored(folder)["a"].tolist()) == {7}
 
@@ -245,7 +250,7 @@ def test_nobody_waits_for_a_manifest_on_a_slow_disk_and_the_next_save_knows_it(f
 
 
 @pytest.mark.parametrize("doing", ["while True: pass", "import time\n        while True: time.sleep(0.001)"])
-def test_nobody_waits_for_an_object_whose_own_pickling_does_not_end(folder, doing):
+def test_nobody_waits_for_an_object_whose_own_pickling_does_not_end(folder, doing, left_threads):
     namespace = namespace_of(f"""
 class Slow:
     def __reduce__(self):
@@ -257,9 +262,7 @@ slow = Slow()
     saver = Saver(Folder.made(folder), namespace, hides={"begun"}.__contains__)
 
     assert not saver.save(interrupted=lambda: bool(namespace["begun"])).whole
-    for thread in own_threads():
-        thread.join(10)
-    assert own_threads() == []
+    assert left_threads() == []
 
 
 def test_a_million_regions_are_joined_in_steps():

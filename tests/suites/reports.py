@@ -43,13 +43,18 @@ def report_path(name: str) -> Path:
 
 def _case(element: xml.Element) -> Case:
     failure = next((found for kind in ("failure", "error") if (found := element.find(kind)) is not None), None)
-    group, name = element.get("classname", ""), element.get("name", "?")
+    group, name = element.get("classname", ""), without_process_group(element.get("name", "?"))
     seconds = float(element.get("time") or 0)
     if failure is not None or element.get("status") == "fail":
         return Case(group, name, "failed", seconds, _first_line(failure))
     if element.find("skipped") is not None or element.get("status") in ("notrun", "disabled"):
         return Case(group, name, "skipped", seconds, _why_skipped(element))
     return Case(group, name, "passed", seconds)
+
+
+def without_process_group(name: str) -> str:
+    """pytest-xdist adds the group to a test's id, which is no part of its name; behind parameters pytest adds a bracket to that."""
+    return re.sub(r"\]@\w+\]$", "]", name) if "[" in name else re.sub(r"@\w+$", "", name)
 
 
 def _first_line(failure: xml.Element | None) -> str:
@@ -72,6 +77,5 @@ def pytest_id(case: Case) -> str:
     for length in range(len(parts), 0, -1):
         file = Path(*parts[:length]).with_suffix(".py")
         if (ROOT / file).exists():
-            name = re.sub(r"@\w+$", "", case.name)  # the group that pytest-xdist has added
-            return "::".join([str(file), *parts[length:], name])
+            return "::".join([str(file), *parts[length:], case.name])
     return "/".join(parts) + ".py"

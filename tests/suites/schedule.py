@@ -139,5 +139,5 @@ def _cases_again(outcome: Outcome, report: Report, failed: list[Case]) -> None:
 
 def _passed(case: Case, again: list[Case]) -> bool:
     """All that ran under its name: ctest gives a case no group."""
-    same = [other.outcome for other in again if other.name.split("@")[0] == case.name.split("@")[0] and other.group == case.group]
+    same = [other.outcome for other in again if other.name == case.name and other.group == case.group]
     return bool(same) and set(same) == {"passed"}

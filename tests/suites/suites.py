@@ -72,7 +72,7 @@ SANITIZED = (*CLANG, "-DPOUNCE_SANITIZE=address,undefined")
 
 
 def rules(options: Options) -> list[Report]:
-    return [pytest("rules", "tests/rules_test.py", "tests/purity_test.py", "tests/types_test.py")]
+    return [pytest("rules", "tests/rules_test.py", "tests/purity_test.py", "tests/types_test.py", "tests/second_look_test.py")]
 
 
 NEEDS_MUNGED, NEEDS_SLURM = "^MungeTest", "/slurm$"  # run by the slurm suite, the second by pounce_slurm_test.py as alice

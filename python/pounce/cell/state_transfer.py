@@ -76,7 +76,7 @@ class StateTransfer:
             self._ask_later(state)
             self._changed.notify()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="pounce-state", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="pounce-transfer", daemon=True)
             self._thread.start()
             atexit.register(self._end)  # before clients close, which were made earlier
 
