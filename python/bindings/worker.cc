@@ -277,7 +277,7 @@ class PyWorker {
     host_->with_engine([&](WorkerEngine& engine) { engine.tasks().interrupt_before_end(before, share); });
   }
 
-  bool end_came_nearer() const { return host_ != nullptr && host_->end_came_nearer(); }  // any thread
+  bool preempted() const { return host_ != nullptr && host_->preempted(); }  // any thread
 
   int limit_reached() const { return host_ != nullptr ? host_->limit_reached() : 0; }  // any thread
 
@@ -520,8 +520,8 @@ void bind_worker(py::module_& m) {
       .def("interrupt_before_end", &PyWorker::interrupt_before_end, py::arg("seconds"), py::arg("share") = 1.0,
            "(seconds: float, share: float = 1.0) -> None\nAny thread: the running task gets SIGINT so long before the "
            "job's end, at most that share of the time left when the end is known, and once more at half of that.")
-      .def("end_came_nearer", &PyWorker::end_came_nearer,
-           "() -> bool\nAny thread, cheap: the job ends earlier than it was to, as after a preemption with a grace.")
+      .def("preempted", &PyWorker::preempted,
+           "() -> bool\nAny thread, cheap: a job that goes first takes its place, and its time ends with the grace.")
       .def("limit_reached", &PyWorker::limit_reached, "() -> int\nAny thread, cheap: how often it was sent.")
       .def_property_readonly("end_time", &PyWorker::end_time,
                              "int\nAny thread, never blocks: of the job, unix; 0: not known.")

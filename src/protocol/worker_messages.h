@@ -162,10 +162,15 @@ struct Walltime {
                                 "when the job's time ends: as soon as Slurm has said it, and when it changes"};
   LeaseId lease;
   std::int64_t end_time_s = 0;
+  bool preempted = false;
 
   static constexpr auto fields() {
-    return table(field("lease", &Walltime::lease), field("end_time_s", &Walltime::end_time_s));
+    return table(
+        field("lease", &Walltime::lease), field("end_time_s", &Walltime::end_time_s),
+        field("preempted", &Walltime::preempted, "a job that goes first takes its place: that is its grace's end")
+            .only_if_set());
   }
+  bool operator==(const Walltime&) const = default;
 };
 struct YieldSteps {
   static constexpr char kType[] = "yield_steps";

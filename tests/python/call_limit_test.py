@@ -89,7 +89,7 @@ def test_its_function_may_catch_that_tidy_up_or_run_again_elsewhere(home):
 
 def test_a_call_that_goes_on_is_told_of_and_a_cancel_still_ends_it(capsys):
     cancelled = []
-    core = SimpleNamespace(limit_reached=lambda: 1, end_came_nearer=lambda: False)
+    core = SimpleNamespace(limit_reached=lambda: 1, preempted=lambda: False)
     limit = CallLimit(core, "g1", lambda: 12.0, lambda: bool(cancelled))
 
     limit._interrupted(2, None)  # its arguments are being unpickled

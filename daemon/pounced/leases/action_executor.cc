@@ -33,9 +33,10 @@ void Walltimes::hear(const lease::Action& action) {
 void Walltimes::tell(Peer& worker) {
   const auto leases = driver_.core().leases();
   const auto lease = std::ranges::find(leases, worker.lease, &lease::LeaseView::lease);
-  const std::int64_t end_s = lease != leases.end() ? end_of(*lease) : 0;
-  if (end_s == 0 || end_s == worker.told_end_s) return;
-  if (control_.send(worker, protocol::Walltime{worker.lease, end_s})) worker.told_end_s = end_s;
+  if (lease == leases.end()) return;
+  const protocol::Walltime walltime{worker.lease, end_of(*lease), lease->reason.code == CauseCode::kPreempted};
+  if (walltime.end_time_s == 0 || walltime == worker.told) return;
+  if (control_.send(worker, walltime)) worker.told = walltime;
 }
 
 namespace {

@@ -20,15 +20,15 @@ namespace pounce::daemon {
 struct Peer {
   protocol::Role role = protocol::Role::kClient;
   PublicKey key;
-  SessionId session;            // of a client
-  LeaseId lease;                // of a worker
-  WorkerIndex worker;           // of a worker: known from its first worker_up on
-  bool named = false;           // its first worker_up has come
-  std::string node;             // of a worker, as its worker_up says
-  lease::WorkerLink link;       // of a worker: our number for this key
-  std::int64_t told_end_s = 0;  // of a worker: the end of its job's walltime that it was last told
-  std::string route;            // of its last message on the control channel; empty: it has not spoken there
-  bool missed = false;          // a message could not be sent: everything is repeated when it speaks next
+  SessionId session;        // of a client
+  LeaseId lease;            // of a worker
+  WorkerIndex worker;       // of a worker: known from its first worker_up on
+  bool named = false;       // its first worker_up has come
+  std::string node;         // of a worker, as its worker_up says
+  lease::WorkerLink link;   // of a worker: our number for this key
+  protocol::Walltime told;  // of a worker: what it was last told
+  std::string route;        // of its last message on the control channel; empty: it has not spoken there
+  bool missed = false;      // a message could not be sent: everything is repeated when it speaks next
   TimePoint last_seen{};
 };
 

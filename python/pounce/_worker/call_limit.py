@@ -50,7 +50,7 @@ class CallLimit:
         if error is not self.error:
             return False
         until = time.monotonic() + (self._time_left() or 0.0) + _LATE_S
-        while self._core.end_came_nearer() and time.monotonic() < until:
+        while self._core.preempted() and time.monotonic() < until:
             time.sleep(_STEP_S)  # a cancel, or the order to end, raises KeyboardInterrupt here
         return True
 
@@ -63,8 +63,9 @@ class CallLimit:
             return
         seconds = self._time_left() or 0.0
         if self.error is None:
+            why = "makes room for a job that goes first" if self._core.preempted() else "reaches its time limit"
             self.error = errors.WalltimeReached(
-                f"the worker on {self._node} reaches its time limit in {seconds:.0f} s: the call was interrupted while "
+                f"the worker on {self._node} {why} in {seconds:.0f} s: the call was interrupted while "
                 "it can still return what it has",
                 "Catch WalltimeReached and return that, or request more with time=.")
             raise self.error

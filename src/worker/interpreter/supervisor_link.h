@@ -27,7 +27,10 @@ class SupervisorLink {
   std::optional<protocol::Header> next() { return socket_.next(); }
   void send(const protocol::Header& header) { socket_.send(header); }
 
-  void on(const protocol::Walltime& walltime) { end_time_s_ = walltime.end_time_s; }
+  void on(const protocol::Walltime& walltime) {
+    end_time_s_ = walltime.end_time_s;
+    preempted_ = walltime.preempted;
+  }
   void on(const protocol::YieldSteps& order);
 
   // What is reported.
@@ -47,6 +50,7 @@ class SupervisorLink {
   // A client waits, and the running loop said that it can be left; any thread, without the leader token.
   bool yield_asked() const { return yield_asked_; }
   std::int64_t end_time_s() const { return end_time_s_; }  // the job's, in unix time; 0: not known. Likewise.
+  bool preempted() const { return preempted_; }            // that is its grace's end. Likewise.
 
  private:
   RecordSocket socket_;
@@ -57,6 +61,7 @@ class SupervisorLink {
   bool activity_changed_ = false, held_ = false, stays_ = false;
   TimePoint reported_at_{};
   std::atomic<bool> yield_asked_ = false;
+  std::atomic<bool> preempted_ = false;
   std::atomic<std::int64_t> end_time_s_ = 0;
 };
 

@@ -272,8 +272,6 @@ void TaskRunner::interrupt_before_end(Duration before, double share) {
 void TaskRunner::settle_limit() {
   const std::int64_t end_s = supervisor_.end_time_s();
   if (end_s == 0) return;
-  if (first_end_s_ == 0) first_end_s_ = end_s;
-  end_came_nearer_ = end_s < first_end_s_;
   if (!before_end_ || share_ >= 1.0) return;
   before_end_ = std::min(*before_end_, std::chrono::duration_cast<Duration>(time_until(end_s) * share_));
   share_ = 1.0;

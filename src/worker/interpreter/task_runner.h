@@ -80,8 +80,7 @@ class TaskRunner {
   // The task that runs is interrupted so long before the end of the job's time, at most this share of what is left when
   // the end is known, and once more at half of that.
   void interrupt_before_end(Duration before, double share = 1.0);
-  int limit_reached() const { return limit_reached_; }       // so many times; any thread, without the leader token
-  bool end_came_nearer() const { return end_came_nearer_; }  // as by a preemption with a grace; likewise
+  int limit_reached() const { return limit_reached_; }  // so many times; any thread, without the leader token
   void remove_when_acknowledged(const TaskId& task, std::string file);
   // The supervisor told the worker to end, or is gone; any thread, without the leader token.
   bool ending() const { return ending_; }
@@ -148,8 +147,6 @@ class TaskRunner {
   std::optional<Duration> before_end_;  // of the task that runs
   double share_ = 1.0;                  // at most, of the time left; 1 when that is in before_end_
   std::atomic<bool> ending_ = false, wanted_ = false;
-  std::int64_t first_end_s_ = 0;  // of the job, as it was first known
-  std::atomic<bool> end_came_nearer_ = false;
   std::atomic<int> limit_reached_ = 0;
 };
 

@@ -39,7 +39,7 @@ class WorkerHost {
   bool ending() const { return engine_->tasks().ending(); }  // likewise: the worker ends
   // Likewise: a client waits, and the running loop can be left.
   bool yield_asked() const { return engine_->supervisor().yield_asked(); }
-  bool end_came_nearer() const { return engine_->tasks().end_came_nearer(); }             // likewise
+  bool preempted() const { return engine_->supervisor().preempted(); }                    // likewise
   int limit_reached() const { return engine_->tasks().limit_reached(); }                  // likewise
   const std::shared_ptr<device::Devices>& devices() const { return engine_->devices(); }  // any thread: constant
   const std::string& endpoint() const { return engine_->endpoint(); }             // any thread: it does not change

@@ -195,7 +195,7 @@ inline std::vector<Header> worker_examples() {
       DetachedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
       Ready{kDataEndpoint, kKey},
       Activity{1, 250, NamespaceState::kSaving, true, "torch", true, {"epoch 3", {{"loss", "nan"}}, "6b0c"}},
-      Walltime{kLease, 1'700'001'200},
+      Walltime{kLease, 1'700'001'200, true},
       YieldSteps{kLease},
   };
 }
