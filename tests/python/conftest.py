@@ -79,6 +79,18 @@ def pounced_pid():
     import pathlib
     (file,) = pathlib.Path(os.environ["HOME"]).glob(".local/state/pounce/*/*/endpoint")
     return json.loads(file.read_text().splitlines()[0])["pid"]
+def files_with(*secrets):
+    # The files of the home that have one of these texts, except scripts of the test; and how many were looked through.
+    import pathlib
+    found, looked = [], 0
+    for path in pathlib.Path(os.environ["HOME"]).rglob("*"):
+        try:
+            data = b"" if path.name.startswith("script") or not path.is_file() else path.open("rb").read(1 << 26)
+        except FileNotFoundError:  # removed since its folder was listed
+            continue
+        looked += bool(data)
+        found += [str(path)] * any(secret.encode() in data for secret in secrets)
+    return found, looked
 """
 
 

@@ -137,8 +137,8 @@ STORE = """
     client.submit(texts, "behind it.txt").result()
     arrive()
     report(more=Path("order").read_text().splitlines()[-2:], error=error_of(client.submit(texts, "refused.txt").result)["type"])
-    files = [path for path in Path(os.environ["HOME"]).rglob("*") if path.is_file() and path.name != "key" and not path.name.startswith("script")]
-    report(leaks=[str(path) for path in files if path.stat().st_size < 1 << 20 and b"k3y-of-s3" in path.read_bytes()])
+    Path("key").unlink()
+    report(leaks=files_with("k3y-of-s3")[0])
 """
 
 
@@ -181,14 +181,8 @@ NAMED = """
             return mlflow.active_run().info.run_id, below.info.run_name, os.environ.get("MLFLOW_TRACKING_TOKEN")
     client = pounce.Client()
     futures = [client.options(name=name).submit(trains) for name in ("train-7", "train-8")]
-    from pathlib import Path
-    files = [path for path in Path(os.environ["HOME"]).rglob("*") if path.is_file() and not path.name.startswith("script")]
-    def has_token(path):
-        try:
-            return {token!r}.encode() in path.read_bytes()
-        except FileNotFoundError:
-            return False
-    report(run=run, leaks=[str(path) for path in files if has_token(path)], files=len(files))
+    leaks, count = files_with({token!r})
+    report(run=run, leaks=leaks, files=count)
     open(looked, "w").close()
     report(found=[future.result() for future in futures])
 """

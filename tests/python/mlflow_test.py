@@ -279,9 +279,8 @@ CELLS = """
     there('import hashlib, os\\nmlflow.log_metric("c", 3)\\nfound = hashlib.md5(os.environ["MLFLOW_TRACKING_TOKEN"].encode()).hexdigest()', "found")
     report(token=names["found"])
     here("%pounce release")
-    import pathlib
-    saved = [file for file in pathlib.Path(os.environ["HOME"]).rglob("*") if file.is_file() and not file.name.startswith("script")]
-    report(leaks=[str(file) for file in saved if {token!r}.encode() in file.read_bytes()], saved=len(saved))
+    leaks, count = files_with({token!r})
+    report(leaks=leaks, saved=count)
     os.environ["MLFLOW_TRACKING_TOKEN"] = "renewed"
     there('found = os.environ["MLFLOW_TRACKING_TOKEN"], mlflow.active_run().info.run_id, mlflow.get_run(first).info.status', "found")
     report(next=names["found"])

@@ -308,10 +308,8 @@ RENEWED = BEGIN + """
     until(lambda: len(history("t")) >= 10, "what was refused has arrived")
     report(t=sorted(history("t")))
     client.submit(logs, "saves", 0, 1).result()
-    from pathlib import Path
-    files = [path for path in Path(os.environ["HOME"]).rglob("*") if path.is_file() and not path.name.startswith("script")]
-    secrets = [word.encode() for word in ({first!r}, {second!r}, {third!r})]
-    report(leaks=[str(path) for path in files if any(secret in path.read_bytes() for secret in secrets)], files=len(files))
+    leaks, count = files_with({first!r}, {second!r}, {third!r})
+    report(leaks=leaks, files=count)
 """
 
 
