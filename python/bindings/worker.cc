@@ -17,6 +17,7 @@
 #include "bindings.h"
 #include "device_memory.h"
 #include "events.h"
+#include "memory/kept_view.h"
 #include "python_buffers.h"
 #include "records.h"
 #include "worker/common/bounded_log.h"
@@ -61,10 +62,11 @@ class InterruptBlocked {
 };
 
 // For one thread: memory is counted per process all the same, and the kernel need not add up the times of all
-// threads.
+// threads. Objects that the task did not use are not its memory.
 std::int64_t most_memory() {
   rusage used{};
-  return ::getrusage(RUSAGE_THREAD, &used) == 0 ? std::int64_t{1024} * used.ru_maxrss : 0;
+  if (::getrusage(RUSAGE_THREAD, &used) != 0) return 0;
+  return std::max<std::int64_t>(1024 * used.ru_maxrss - static_cast<std::int64_t>(memory::KeptView::unused_bytes()), 0);
 }
 
 WorkerHost* host_for_fork = nullptr;
@@ -169,6 +171,7 @@ class PyWorker {
         job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
       if (job) {
         run(std::move(*job), execute, describe);
+        take_back_writes();
         idle_calls.task_ended();
       } else if (host_->over()) {
         return;
@@ -418,6 +421,12 @@ class PyWorker {
   // Sends the result. True if a SIGINT was sent to this thread while the job ran. No further one comes for it.
   bool end_run(const TaskId& task, JobResult result) {
     return host_->with_engine([&](WorkerEngine& engine) { return engine.tasks().end_run(task, std::move(result)); });
+  }
+
+  // When the outcome is sent: no caller waits for it.
+  static void take_back_writes() {
+    const py::gil_scoped_release release;
+    memory::KeptView::take_back_writes();
   }
 
   bool cancel_asked(const TaskId& task) {

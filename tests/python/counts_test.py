@@ -27,7 +27,7 @@ PRELUDE = f"""
     import contextlib, subprocess
     from pounce_bench.bridge import bridge, home_across
     from pounce_bench.counts import Usage, bytes_sent, shared_bytes, usage
-    from pounce_bench.work import look, make, noop
+    from pounce_bench.work import faults_of_look, look, make, noop
 
     @contextlib.contextmanager
     def across():
@@ -72,6 +72,8 @@ def counted(request, module_home):
         report(before=shared_and_sent())
         report(first=after_calls(client, scatter), after_first=shared_and_sent())
         report(again=after_calls(client, scatter), after_again=shared_and_sent())
+        handle = client.scatter(data)
+        report(looks=[client.submit(faults_of_look, handle).result() for _ in range(4)])
         report(back=after_calls(client, lambda: client.submit(make, {64 * MIB}).result()))
     """, seconds=270)
     return {"road": request.param, **run.reports}
@@ -126,6 +128,13 @@ def test_an_array_is_there_once_and_goes_once_or_not_at_all(counted):
     assert [shared[1] - shared[0], shared[2] - shared[1]] == [64 * MIB, 0]
     assert least * MIB <= sent[1] - sent[0] <= most * MIB
     assert sent[2] - sent[1] <= 0.1 * MIB
+
+
+def test_a_handle_that_a_call_has_read_costs_the_next_one_few_page_faults(counted):
+    (first, *more), totals = zip(*counted["looks"], strict=True)
+
+    assert set(totals) == {64 * MIB // 512}  # what the calls wrote is gone
+    assert max(more) <= first / 4  # 1029; 4
 
 
 def test_what_is_scattered_is_not_copied_here(counted):

@@ -318,7 +318,7 @@ Result<ObjectUse> ObjectStore::use(const ObjectId& object) const {
 Result<std::vector<WritableBytes>> ObjectStore::lent(const Value& value) {
   WritableBytes whole;
   if (value.block) {
-    auto view = memory::View::map(value.block, value.bytes, memory::Sharing::kPrivate);
+    auto view = value.view.lend(value.block, value.bytes);
     if (!view) return failure(std::move(view.error()));
     whole = {(*view)->bytes(), *view};
   } else {

@@ -18,6 +18,7 @@
 #include "device/transfer.h"
 #include "memory/block_pool.h"
 #include "memory/cgroup.h"
+#include "memory/kept_view.h"
 #include "memory/memory_block.h"
 #include "model/ids.h"
 #include "pounce/error.h"
@@ -139,6 +140,7 @@ class ObjectStore {
     std::uint64_t bytes = 0;
     // Either block or plain. Neither: the object is here already, and its chunks are counted and thrown away.
     std::shared_ptr<memory::MemoryBlock> block;
+    memory::KeptView view;  // of the block, for tasks
     std::shared_ptr<std::string> plain;
     std::shared_ptr<device::Placement> placement;  // set while it is on its way to a device
     device::Buffers on_device;

@@ -44,6 +44,17 @@ def meet(folder: str, others: int, array: Any = None) -> int:
     return os.getpid()
 
 
+def faults_of_look(array):
+    """The page faults of reading all of it, and whether it is as it was sent; then it is spoiled, for this call alone."""
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    total = int(array[::512].sum())
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    array[:: 1 << 24] = 7
+    return faults, total
+
+
 def make(nbytes: int) -> Any:
     import numpy
 
