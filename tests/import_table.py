@@ -42,10 +42,12 @@ LAYERS: dict[str, list[str]] = {
     "command_line": ["errors"],
     "run_command": ["command_line", "client", "calls", "future", "_engine", "_worker.command", "errors", "tracked_command"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.steps", "_common.rank", "_common.report", "_worker.reports"],
-    "": ["reruns", "serving", "panels", "batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors", "kept"],  # __init__: the names of `import pounce`
+    "shared_client": ["client"],
+    "remote_function": ["shared_client", "calls", "future", "_worker.interpreter", "_engine.options", "errors"],
+    "": ["remote_function", "reruns", "serving", "panels", "batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_tables", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors", "kept"],  # __init__: the names of `import pounce`
     "tracked_command": ["_common.mlflow_uri", "errors"],
     "reruns": ["_record", "mlflow_projects", "command_line", "_batch", "batch_runs", "client", "calls", "future", "_tables.text_table", "_engine", "_common.mlflow_uri", "errors", "_core", "_common.settings"],
-    "compat": ["", "calls", "client", "future", "_worker.nested_joblib", "_tables.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_map.collections", "_common.content_digest", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
+    "compat": ["", "shared_client", "calls", "client", "future", "_worker.nested_joblib", "_tables.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_map.collections", "_common.content_digest", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
 }
 
 

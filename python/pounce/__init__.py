@@ -54,6 +54,8 @@ _HOMES = {
     "empty": "_common.sharable_array",
     "serve": "serving.endpoint",
     "Endpoint": "serving.endpoint",
+    "RemoteFunction": "remote_function",
+    "remote": "remote_function",
     "Rerun": "reruns",
     "rerun": "reruns",
     "panel": "panels.notebook",
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from .lease import Lease
     from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
     from .panels.notebook import panel
+    from .remote_function import RemoteFunction, remote
     from .reruns import Rerun, rerun
     from .serving import Endpoint, serve
     from .sweeps import Sweep
@@ -143,6 +146,7 @@ __all__ = [
     "Queue",
     "Rank",
     "Ref",
+    "RemoteFunction",
     "Rerun",
     "Sharded",
     "Sweep",
@@ -158,6 +162,7 @@ __all__ = [
     "listener",
     "panel",
     "rank",
+    "remote",
     "report",
     "rerun",
     "restored",

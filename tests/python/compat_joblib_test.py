@@ -123,7 +123,7 @@ def test_workers_of_a_pool_are_so_many_leases_at_most(home):
     run = home.run("""
         import pounce.compat.joblib
         from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-        from pounce.compat.clients import shared_client
+        from pounce.shared_client import shared_client
         def meets(n):  # each call on a worker of its own: it waits for the other
             open(f"{here}.{n}", "w").close()
             while not os.path.exists(f"{here}.{1 - n}"): time.sleep(0.02)
@@ -144,7 +144,7 @@ def test_a_failing_call_ends_the_others_and_what_cannot_travel_is_named(home):
     run = home.run("""
         import threading
         import pounce.compat.joblib
-        from pounce.compat.clients import shared_client
+        from pounce.shared_client import shared_client
         from joblib import Parallel, delayed, parallel_config
         def fail(n):
             if n: time.sleep(1000)

@@ -35,8 +35,8 @@ from .._worker import nested_joblib
 from ..calls import View, asks_of
 from ..errors import BadRequest, NotPicklable
 from ..future import Future
+from ..shared_client import shared_client
 from .call import Call
-from .clients import shared_client
 from .leases import Leases
 from .on_worker import Authkey, Initializer, run_calls
 from .sent_once import SentOnce

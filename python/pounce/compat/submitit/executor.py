@@ -11,8 +11,8 @@ from typing import Any
 from ... import DetachedFuture
 from ..._engine import seeds
 from ...errors import BadRequest
+from ...shared_client import shared_client
 from .. import not_offered
-from ..clients import shared_client
 from .array import Array
 from .helpers import DelayedSubmission
 from .job import Job

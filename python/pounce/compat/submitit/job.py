@@ -13,8 +13,8 @@ from typing import Any
 
 from ... import DetachedFuture
 from ...errors import BadRequest, PounceError, Timeout
+from ...shared_client import shared_client
 from .. import not_offered
-from ..clients import shared_client
 from .paths import Paths, folder_of
 
 _STATES = {"waiting": "PENDING", "running": "RUNNING"}

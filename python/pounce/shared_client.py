@@ -1,11 +1,11 @@
-"""One shared pounce client, the default for the compatible APIs: leases stay warm between two executors."""
+"""One client of this process, for calls that name none: leases stay warm between two of them."""
 
 from __future__ import annotations
 
 import os
 import threading
 
-from .. import Client
+from .client import Client
 
 _clients: dict[str | None, Client] = {}
 _lock = threading.Lock()
