@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from .. import _core
 from .pools import Pool
-from .shell import has_page
+from .shell import has_page, marimo
 from .wait import wait_of
 
 _TICK_S = 1.0
@@ -16,8 +16,9 @@ QUIET_S = 1.0  # a shorter wait is not shown
 
 
 class StatusLine:
-    """The line of one wait. In a notebook it is one output that is updated in place; on a terminal one line that is
-    overwritten; elsewhere only trouble is told, a line for each. It ends as a summary of the wait."""
+    """The line of one wait. In a notebook it is one output that is updated in place; in marimo's, the cell's output;
+    on a terminal one line that is overwritten; elsewhere only trouble is told, a line for each. It ends as a summary of
+    the wait."""
 
     def __init__(self, waited_s: float = 0.0) -> None:
         self._since = time.monotonic() - waited_s
@@ -135,12 +136,29 @@ class _Notebook:
             self._handle.update({"text/plain": ""}, raw=True)
 
 
+class _Marimo:
+    """The output of the cell, which its value replaces in the end."""
+
+    def show(self, line: str, trouble: str = "") -> None:
+        page = marimo()
+        if page is not None:  # a thread that marimo does not know is in no cell
+            page.output.replace(page.plain_text(line))
+
+    def end(self, line: str) -> None:
+        self.show(line)
+
+    def clear(self) -> None:
+        page = marimo()
+        if page is not None:
+            page.output.clear()
+
+
 def _write(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()
 
 
-LiveOutput: TypeAlias = _Terminal | _Log | _Notebook
+LiveOutput: TypeAlias = _Terminal | _Log | _Notebook | _Marimo
 
 
 def output() -> _Terminal | _File | _Notebook:
@@ -154,12 +172,14 @@ def live_output() -> LiveOutput:
     """Where a line goes that changes while a person watches it."""
     if has_page():
         return _Notebook()
+    if marimo() is not None:
+        return _Marimo()
     return _Terminal() if is_terminal() else _Log()
 
 
 def shows_live() -> bool:
     """Whether such a line is seen at all."""
-    return has_page() or is_terminal()
+    return has_page() or marimo() is not None or is_terminal()
 
 
 def is_terminal() -> bool:
