@@ -21,6 +21,7 @@ class Browser:
     """Chromium without a screen, by way of a chromedriver that listens on `address`."""
 
     def __init__(self, address: str, profile: Path, size: tuple[int, int] = (1000, 1270)):
+        self.address = address
         self._driver = f"http://{address}:{PORT}"
         # No sandbox: it needs privileges that a container rarely has, and the only page opened is the test's own.
         words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={profile}",

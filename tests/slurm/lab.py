@@ -8,10 +8,11 @@ from pathlib import Path
 
 import nbformat
 from browser import END, PORT, Browser, BrowserError
-from login_node import User, wait_until
+from login_node import Running, User, wait_until
 from nbformat.v4 import new_code_cell, new_notebook
 
 JUPYTER = Path("/opt/pounce-lab/bin/jupyter-lab")
+SITE = "http://127.0.0.1:8888"
 SECONDS = 120  # for anything: the machine may be busy
 
 # The server's own environment has no pounce: the kernel is the `python` that the user has on PATH.
@@ -19,11 +20,12 @@ KERNEL = {"argv": ["/usr/bin/env", "python", "-m", "ipykernel_launcher", "-f", "
           "display_name": "Python", "language": "python"}
 SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
-_CELL = "return [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')][arguments[0]]"
-
 
 class Cell:
     """One code cell of the page, as it is shown now."""
+
+    found = "return [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')][arguments[0]]"
+    prompt_selector, output_selector = ".jp-InputPrompt", ".jp-OutputArea"
 
     def __init__(self, browser: Browser, number: int):
         self._browser, self._number = browser, number
@@ -31,29 +33,31 @@ class Cell:
     @property
     def prompt(self) -> str:
         """``[*]:`` while it runs, ``[3]:`` when it has ended."""
-        return self._of(".querySelector('.jp-InputPrompt').innerText.trim()")
+        return self._of(f".querySelector('{self.prompt_selector}').innerText.trim()")
 
     @property
     def shown(self) -> str:
         """The text of all that it has printed and displayed."""
-        return self._of(".querySelector('.jp-OutputArea')?.innerText ?? ''")
+        return self._of(f".querySelector('{self.output_selector}')?.innerText ?? ''")
 
     def has(self, selector: str) -> bool:
         """Whether something of that kind is in its output."""
-        return self._of(".querySelector('.jp-OutputArea')?.querySelector(arguments[1]) != null", selector)
+        return self._of(f".querySelector('{self.output_selector}')?.querySelector(arguments[1]) != null", selector)
 
     def select(self) -> None:
-        self._browser.script(f"{_CELL}.scrollIntoView({{block: 'nearest'}})", self._number)
+        self._browser.script(f"{self.found}.scrollIntoView({{block: 'nearest'}})", self._number)
         self._browser.click(f".jp-Notebook .jp-CodeCell:nth-child({self._number + 1} of .jp-CodeCell) .jp-InputPrompt")
 
     def _of(self, what: str, *arguments):
-        return self._browser.script(f"{_CELL}{what}", self._number, *arguments)
+        return self._browser.script(f"{self.found}{what}", self._number, *arguments)
 
 
 class Lab:
     """A notebook of these cells, open in a browser, its kernel idle."""
 
     program, page, toolbar = JUPYTER, "doc/tree", ".jp-NotebookPanel-toolbar"
+    listens = "127.0.0.1:8888/"  # in the server's log
+    cells = Cell
 
     def __init__(self, user: User, *sources: str):
         self.folder = user.folder / "lab"
@@ -61,19 +65,25 @@ class Lab:
             folder.mkdir()
             folder.chmod(0o777)  # the user writes there
         self._prepare(sources)
-        places = {f"JUPYTER_{what}": str(self.folder / place) for what, place in (
-            ("CONFIG_DIR", "config"), ("DATA_DIR", "data"), ("RUNTIME_DIR", "runtime"), ("PATH", "share"))}
-        server = user.start([str(self.program), "--no-browser", "--ip=127.0.0.1", "--port=8888", "--IdentityProvider.token=lab",
-                             f"--ServerApp.root_dir={self.folder}"], **places)
+        self.server = self._served(user)
+        self.browser = self.begun(user, self.folder / "profile")
+        wait_until(lambda: self.listens in self.server.output, SECONDS, "the server listens")
+        self.open()
+
+    @staticmethod
+    def begun(user: User, profile: Path) -> Browser:
+        """A browser on the user's login node."""
         driver = user.start(["chromedriver", f"--port={PORT}", "--allowed-ips=", "--allowed-origins=*"])
         wait_until(lambda: "was started successfully" in driver.output, SECONDS, "chromedriver listens")
-        wait_until(lambda: "127.0.0.1:8888/" in server.output, SECONDS, "the server listens")
-        self.browser = Browser(user.node.address, self.folder / "profile")
-        self.browser.open(f"http://127.0.0.1:8888/{self.page}/training.ipynb?token=lab")
+        return Browser(user.node.address, profile)
+
+    def open(self) -> None:
+        """The notebook, with its kernel or a new one."""
+        self.browser.open(f"{SITE}/{self.page}/training.ipynb?token=lab")
         self._wait_for_kernel()
 
     def cell(self, number: int) -> Cell:
-        return Cell(self.browser, number)
+        return self.cells(self.browser, number)
 
     def run(self, number: int) -> Cell:
         """Clicks ▶; returns when the page shows that the cell runs, or has run."""
@@ -106,6 +116,16 @@ class Lab:
     def click(self, command: str) -> None:
         """A button of the notebook's toolbar."""
         self.browser.click(f"{self.toolbar} [data-command='{command}']")
+
+    def _served(self, user: User) -> Running:
+        return user.start([str(self.program), "--no-browser", "--ip=127.0.0.1", "--port=8888", "--IdentityProvider.token=lab",
+                           f"--ServerApp.root_dir={self.folder}"], **self.places)
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Where Jupyter has its files: none in the user's home."""
+        return {f"JUPYTER_{what}": str(self.folder / place) for what, place in (
+            ("CONFIG_DIR", "config"), ("DATA_DIR", "data"), ("RUNTIME_DIR", "runtime"), ("PATH", "share"))}
 
     def _prepare(self, sources: tuple[str, ...]) -> None:
         kernel = self.folder / "share" / "kernels" / "cells"

@@ -49,6 +49,8 @@ def install(options: Options) -> list[Report]:
     command("install", [str(ROOT / "packaging" / "install-system")])
     command("install", [str(ROOT / "packaging" / "environment"), "--examples", str(DEMO)])
     command("install", [str(ROOT / "packaging" / "lab-environment")])
+    if options.speed == LONG:
+        command("install", [str(ROOT / "packaging" / "lab-environment"), "--front-ends"])
     return []
 
 
