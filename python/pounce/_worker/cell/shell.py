@@ -66,8 +66,8 @@ class ZMQInteractiveShell(InteractiveShell):
             error = self._get_exc_info(exc_tuple)[1]
         except ValueError:  # there is none to show
             error = None
-        if isinstance(error, errors.WalltimeReached):
-            traceback_lines.cut(error.__traceback__, time_limit.__name__)  # as an interrupt has no lines of its own
+        if isinstance(error, (errors.WalltimeReached, KeyboardInterrupt)):
+            traceback_lines.cut(error.__traceback__, time_limit.__name__)  # as a plain kernel shows neither
         with self._of_code_inside(not running_compiled_code and not any(error is own for own in self._own_errors())):
             if not exceptions.leads_to_group(error):
                 super().showtraceback(exc_tuple, filename, tb_offset, exception_only, running_compiled_code)
