@@ -157,6 +157,7 @@ void Daemon::describe() {
   endpoint_.parked_keep_s = std::chrono::duration_cast<std::chrono::seconds>(times().parked_keep).count();
   endpoint_.cell_output_mib = times().cell_output_mib;
   endpoint_.keep_cells = times().keep_cells;
+  endpoint_.notify = service_->policy().now().notify;
   for (const ClassLimits& one : facts_.classes)
     endpoint_.classes.push_back(class_of_qos(service_->policy().now(), one.name));
 }

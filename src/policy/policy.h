@@ -68,7 +68,7 @@ struct Policy {                // of a checked file, with every name resolved
   std::vector<std::string> class_order;                       // tried if none is named; empty: see in_order()
   std::map<std::string, std::vector<std::string>> fallbacks;  // class -> alternatives, best first
   std::vector<std::string> slurm_options;                     // of sbatch, which users may pass on
-  std::string prologue, interpreter, container, interface;
+  std::string prologue, interpreter, container, interface, notify;
   std::optional<std::pair<std::uint16_t, std::uint16_t>> ports;
 };
 

@@ -160,6 +160,7 @@ Policy read_policy(const json& document) {
   policy.interpreter = document.value("interpreter", "");
   policy.container = document.value("container", "");
   policy.interface = document.value("interface", "");
+  policy.notify = document.value("notify", "");
   policy.ports = read(document, "ports", ports_from);
   return policy;
 }

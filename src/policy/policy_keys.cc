@@ -130,6 +130,8 @@ std::vector<Key> all_keys() {
       {"container", kText, kPounced, "what runs each worker: a command with `{command}` in it"},
       {"ports", kPorts, kPounced, "where workers listen"},
       {"interface", kText, kPounced, "the network interface that they listen at"},
+      {"notify", kText, kPounced,
+       "a program by its whole path, run as the user for who says --tell; it gets what has happened as JSON"},
   };
   all.insert(all.end(), others.begin(), others.end());
   return all;

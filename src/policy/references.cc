@@ -105,6 +105,8 @@ Result<void> resolve(Policy& policy) {
         !fine)
       return fine;
   if (const auto fine = templates(policy); !fine) return fine;
+  if (!policy.notify.empty() && !policy.notify.starts_with('/'))
+    return bad("notify is a program by its whole path, such as \"/etc/pounce/notify\", not \"" + policy.notify + "\"");
   for (Class& one : policy.classes) {
     for (std::string& preempted : one.qos.preempts) preempted = qos_of(policy, preempted);
     std::ranges::sort(one.qos.preempts);

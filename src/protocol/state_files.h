@@ -23,7 +23,7 @@ struct EndpointFile {
   std::string key;
   std::vector<std::string> handshake;
   std::string munge_socket, proof, key_file, launcher, version, log;
-  std::string results, parked;
+  std::string results, parked, notify;
   std::uint32_t parked_most_mib = 0, cell_output_mib = 0, keep_cells = 0;
   std::int64_t parked_keep_s = 0;
   std::vector<std::string> classes;
@@ -44,6 +44,7 @@ struct EndpointFile {
                  field("cell_output_mib", &EndpointFile::cell_output_mib,
                        "of the output of a cell that goes on without its kernel; 0: none goes on"),
                  field("keep_cells", &EndpointFile::keep_cells, "1: every cell goes on"),
+                 field("notify", &EndpointFile::notify, "the policy's; empty: none"),
                  field("classes", &EndpointFile::classes, "that are open to this user; for completion only"));
   }
 };

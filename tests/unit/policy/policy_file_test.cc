@@ -48,7 +48,8 @@ TEST(PolicyFileTest, ReadsWhatPouncedWillReadOfIt) {
     "leasing": {"keep_warm": "10min", "idle_release": "2min", "poll_max": "30s", "starts_per_hour": 60,
                 "parked_keep": "7d", "parked_most": "2GB", "cell_output": "16MB", "keep_cells": true},
     "slurm_options": ["constraint"], "prologue": "module load cuda", "interpreter": "{home}/bin/python",
-    "container": "run image {command}", "ports": "50000-50999", "interface": "eth0"})");
+    "container": "run image {command}", "ports": "50000-50999", "interface": "eth0",
+    "notify": "/etc/pounce/notify"})");
   ASSERT_TRUE(policy) << policy.error().text;
   EXPECT_EQ(policy->fallbacks.at("a"), std::vector<std::string>{"b"});
   EXPECT_EQ(policy->gpu_memory_mib.at("a100"), 40 * 1024u);
@@ -61,6 +62,7 @@ TEST(PolicyFileTest, ReadsWhatPouncedWillReadOfIt) {
   EXPECT_EQ(policy->leasing.keep_cells, true);
   EXPECT_EQ(policy->ports, (std::pair<std::uint16_t, std::uint16_t>(50000, 50999)));
   EXPECT_EQ(policy->interface, "eth0");
+  EXPECT_EQ(policy->notify, "/etc/pounce/notify");
 }
 
 TEST(PolicyFileTest, AnEmptyPolicyIsOne) { EXPECT_TRUE(parse_policy("{}")); }
@@ -112,6 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"slurm_options": ["constrain"]})", R"(did you mean "constraint"?)"},
         Mistake{R"({"container": "run image"})", "{command}"},
         Mistake{R"({"interpreter": "{hom}/python"})", R"(did you mean "home"?)"},
+        Mistake{R"({"notify": "notify --mail"})", "notify is a program by its whole path"},
         Mistake{R"({"ports": "50999-50000"})", "ports is a range"},
         Mistake{R"({"ports": "80-90"})", "ports is a range"},
         Mistake{R"({"ports": "70000-70001"})", "ports is a range"}));

@@ -173,6 +173,7 @@ TEST(CodecTest, WritesAndReadsTheEndpointFile) {
   file.parked_keep_s = 3600;
   file.cell_output_mib = 64;
   file.keep_cells = 1;
+  file.notify = "/etc/pounce/notify";
 
   const auto read = decode_endpoint_file(encode_endpoint_file(file));
 
@@ -184,6 +185,7 @@ TEST(CodecTest, WritesAndReadsTheEndpointFile) {
   EXPECT_EQ(read->parked_keep_s, 3600);
   EXPECT_EQ(read->cell_output_mib, 64u);
   EXPECT_EQ(read->keep_cells, 1u);
+  EXPECT_EQ(read->notify, file.notify);
   EXPECT_EQ(encode_endpoint_file(*read), encode_endpoint_file(file));
   EXPECT_EQ(encode_endpoint_file(file).find('\n'), std::string::npos);
 }
