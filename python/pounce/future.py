@@ -322,7 +322,8 @@ class Future(CalledBack):
 
     def _find_hint(self) -> None:
         with contextlib.suppress(errors.PounceError):
-            self._sooner = sooner(self.choices())
+            choices, offer = self.choices(), self._task.offer
+            self._sooner = "" if offer is not None and offer.knows(choices) else sooner(choices)
 
 
 @errors.public

@@ -53,6 +53,10 @@ class Browser:
         found = self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
         self._ask("POST", f"{self._session}/element/{found[_ELEMENT]}/value", {"text": keys})
 
+    def allow(self, what: str) -> None:
+        """As if the user had allowed it: ``notifications``."""
+        self._ask("POST", f"{self._session}/permissions", {"descriptor": {"name": what}, "state": "granted"})
+
     def picture(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._ask("GET", f"{self._session}/screenshot")))
 

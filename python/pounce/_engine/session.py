@@ -105,6 +105,7 @@ class Session:
         self.parked_keep_s = float(pounced.get("parked_keep_s", math.inf))
         self.cell_output_bytes: int = pounced.get("cell_output_mib", 0) * 1024 * 1024  # 0: no cell goes on
         self.keeps_cells = bool(pounced.get("keep_cells", 0))  # every cell goes on
+        self.notify = str(pounced.get("notify", ""))  # the site's program that tells its user; empty: none
         self._followers: list[Follower] = []  # of tasks that have not ended
         self.under_way: dict[str, Task] = {}  # tasks whose end was not heard
         self.awaiting: set[Task] = set()  # not sent yet: they wait for futures among their arguments
@@ -269,6 +270,8 @@ class Session:
                     look = now + status.update(state, lease, hint(lease), self.pool(last))
                     self._warn(state, lease)
                     reports.update()
+                    if task.offer is not None:
+                        task.offer.update(state)
                     if task.running_line is not None:
                         task.running_line.update(state, lease, task.first is not None and task.first.in_line)
                 if not waited.events and self.state(last) is None:

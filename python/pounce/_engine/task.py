@@ -7,11 +7,12 @@ import concurrent.futures
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import _core, errors
 from .._common import report, serialize
+from .choices import Choice
 from .dependencies import Dependencies
 from .mutations import Watched
 from .options import Options
@@ -25,11 +26,21 @@ if TYPE_CHECKING:
 _LATEST = 32  # names whose last values are kept
 
 
+class Offer(Protocol):
+    """What a task could have instead of waiting, shown to the user."""
+
+    def knows(self, choices: Sequence[Choice], /) -> bool:
+        """The choices as they are now. Returns whether they are shown. Any thread."""
+
+    def update(self, state: str | None, /) -> None:
+        """Called about once a second, with the task's state, by the thread that waits for it."""
+
+
 class Task:
     """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "first", "given_up", "heard", "id",
-                 "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "over", "passed_on", "record",
+                 "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "offer", "over", "passed_on", "record",
                  "reports", "running_line", "sends_again", "spared", "submit_copy", "watched", "why_cancelled",
                  "why_given_up", "worker")
 
@@ -61,6 +72,7 @@ class Task:
         self.reports: collections.deque[dict[str, Any]] | None = None  # None: it has made none
         self.latest: dict[str, Any] = {}  # of each name in its reports the last value
         self.first: FirstOutput | None = None  # None: it has shown nothing yet
+        self.offer: Offer | None = None  # under a cell that a notebook waits for
         self.running_line: RunningLine | None = None  # under a cell
         self.heard: Callable[[], object] | None = None  # called after each report, by any thread; returns at once
         self._future: concurrent.futures.Future[Any] | None = None

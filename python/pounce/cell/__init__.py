@@ -4,6 +4,7 @@
 - ``options_line``, ``names``, ``ledger``: what to send. ``remote``, ``workers``, ``successors``: the exchange.
 - ``hold``, ``holding``, ``held_cells``: a worker that stays.
 - ``background``, ``traceback``: what comes back.
+- ``waits``: what a cell that waits could do instead; who tells of it.
 - ``look``: completion and inspection. ``timings``: where a cell's time went.
 - ``notebook_state``, ``saved_states``, ``state_transfer``: what is saved.
 

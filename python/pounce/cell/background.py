@@ -6,7 +6,7 @@ import concurrent.futures
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from .. import errors
 from .._engine.choices import Choice
@@ -17,6 +17,7 @@ from ..future import engine_of
 
 _KEPT_CHARS = 1_000_000  # of the log
 _GIVE_UP_S = 10.0  # for a cell that is stopped since its worker is given back
+DONE, FAILED, STOPPED = "done", "failed", "stopped"  # how a cell ended
 _LOOK_S = 2.0  # between two looks at the time that remains
 
 
@@ -28,6 +29,11 @@ class CellOutput:
         self._parent = self._kernel.get_parent("shell") if self._kernel is not None else None
         self._log: deque[str] = deque()
         self._chars = 0
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a page that shows it; else it is kept alone."""
+        return self._kernel is not None
 
     def printed(self, is_error: bool, data: bytes) -> None:
         text = data.decode("utf-8", "replace")
@@ -64,6 +70,26 @@ class Again(Exception):
         self.give, self.submit = give, submit
 
 
+class PutBehind(Exception):
+    """The cell was taken back before it ran, for this kernel to have it done otherwise."""
+
+
+class Waiting(Protocol):
+    """Hears of each future that the notebook waits for in a cell."""
+
+    leaves: str  # the cell is taken back, to be done otherwise: how
+
+    def waits_for(self, future: Any) -> None: ...
+
+
+class Told(Protocol):
+    """Is told how a cell goes. Any thread; returns at once."""
+
+    def started(self) -> None: ...
+
+    def ended(self, outcome: str) -> None: ...
+
+
 class CellJob:
     """A cell in the background. What it assigns is on the worker; ``--out`` names come into the notebook at its end.
 
@@ -88,6 +114,7 @@ class CellJob:
         self._value: Shown | None = None
         self._error: BaseException | None = None
         self._noted = ended
+        self._told: Told | None = None
         self._cancelled, self._goes_on_alone = False, goes_on
         future.add_done_callback(self._end)
         threading.Thread(target=self._watch, name="pounce-time", daemon=True).start()
@@ -148,6 +175,11 @@ class CellJob:
         session, task = engine_of(self._future)
         return session.lease_status(task)
 
+    def tells(self, told: Told) -> None:
+        self._told = told
+        if self._ended.is_set():
+            told.ended(self._outcome())
+
     def choices(self) -> list[Choice]:
         return self._future.choices()
 
@@ -161,6 +193,8 @@ class CellJob:
         while not self._ended.wait(_LOOK_S):
             try:
                 session, task = engine_of(self._future)
+                if self._told is not None and self._future.running():
+                    self._told.started()
                 warning = time_left.warning(session.state(task), self.lease())
             except errors.ClientClosed:
                 return
@@ -181,6 +215,13 @@ class CellJob:
             self._fail(error)
         del self._noted  # it holds what was sent
         self._ended.set()
+        if self._told is not None:
+            self._told.ended(self._outcome())
+
+    def _outcome(self) -> str:
+        if self._error is None:
+            return DONE
+        return STOPPED if isinstance(self._error, (KeyboardInterrupt, errors.Cancelled)) else FAILED
 
     def _go_on(self, again: Again) -> None:
         try:

@@ -43,12 +43,17 @@ def _run(remote: Remote, line: BatchLine) -> Any:
     if not (line.notebook or line.cell or line.function):
         return _list()
     made = BatchRun(_made(remote, line))
-    print(f"written: {made.script}")
     if line.submits:
-        made.submit()
-        print(f"submitted: job {made.job}; %pounce batch --follow {made.name} shows what it prints")
-    else:
-        print(f"not submitted: %pounce batch --submit does that, or a terminal: {_SUBMITS} {made.script}")
+        return submitted(made)
+    print(f"written: {made.script}")
+    print(f"not submitted: %pounce batch --submit does that, or a terminal: {_SUBMITS} {made.script}")
+    return made
+
+
+def submitted(made: BatchRun) -> BatchRun:
+    print(f"written: {made.script}")
+    made.submit()
+    print(f"submitted: job {made.job}; %pounce batch --follow {made.name} shows what it prints")
     return made
 
 
@@ -87,9 +92,19 @@ def _notebook(line: BatchLine) -> run_folder.RunFolder:
                               brings=line.brings, directory=str(path.parent))
 
 
-def _cell(remote: Remote, line: BatchLine) -> run_folder.RunFolder:
+def of_running_cell(remote: Remote, number: int) -> BatchRun:
+    """The cell that the notebook waits for, as a batch run that is not submitted yet.
+
+    Raises
+    ------
+    BadRequest
+    """
+    return BatchRun(_cell(remote, BatchLine(cell=number), is_running=True))
+
+
+def _cell(remote: Remote, line: BatchLine, is_running: bool = False) -> run_folder.RunFolder:
     inputs = remote.shell.history_manager.input_hist_raw
-    text = inputs[line.cell] if line.cell < len(inputs) - 1 else ""
+    text = inputs[line.cell] if line.cell < len(inputs) - (not is_running) else ""
     if not text.strip():
         raise BadRequest(f"there is no cell {line.cell} in this kernel",
                          f"Name one that has run: 1 to {len(inputs) - 2}.")

@@ -69,8 +69,8 @@ class GangCells:
 def check(line: CellLine) -> None:
     """Refuses options that a cell of a gang cannot have."""
     nodes = line.target.options.resources.nodes
-    options = {"--bg": line.background, "--keep": line.keeps, "--setup": line.setup, "--or": line.instead,
-               "--on": line.target.on}
+    options = {"--bg": line.background, "--keep": line.keeps, "--tell": line.tells, "--setup": line.setup,
+               "--or": line.instead, "--on": line.target.on}
     for word, value in options.items():
         if value:
             raise BadRequest(f"{word} is for a cell of one process, and --nodes {nodes} makes it several",

@@ -21,6 +21,7 @@ from .options_line import PARSER, CellLine, parse_cell, parse_verb, with_options
 from .remote import Remote
 from .traceback import syntax_error
 from .verbs import VERBS
+from .waits import cells as waits
 from .widgets import register as widgets
 
 
@@ -73,7 +74,7 @@ class PounceMagics(Magics):
             raise UsageError("--local stands alone behind %%pounce, which is the cell's first line")
         tree = self._parsed(cell)
         holding.look(self.remote)
-        return self._run(cell_line, tree, cell) if tree is not None else None
+        return self._run(cell_line, tree, cell, line) if tree is not None else None
 
     def _on_held(self, cell: str) -> Any:
         tree = self._parsed(cell, magic_line=False)
@@ -81,7 +82,7 @@ class PounceMagics(Magics):
             return None
         return holding.run(self.remote, CellLine(), lambda cell_line: self._run(cell_line, tree, cell))
 
-    def _run(self, cell_line: CellLine, tree: ast.Module, cell: str) -> Any:
+    def _run(self, cell_line: CellLine, tree: ast.Module, cell: str, said: str = "") -> Any:
         remote = self.remote
         remote.require(cell_line.sends or ())
         read = reads(tree) | names_read(cell)
@@ -94,8 +95,10 @@ class PounceMagics(Magics):
         cell_line = remote.workers.settled(cell_line)
         values = [remote.shell.user_ns[name] for name in wanted if remote.is_ours(name)]
         remote.workers.will_import(cell_line.target, imported(tree), values)
-        run = remote.run_behind if cell_line.background else remote.run
-        return run(cell_line, wanted, cell)
+        if cell_line.held:
+            return remote.run(cell_line, wanted, cell)
+        run = waits.run_behind if cell_line.background else waits.run
+        return run(remote, cell_line, wanted, cell, said)
 
     @line_magic("pounce")  # type: ignore[arg-type]
     def line(self, line: str) -> Any:

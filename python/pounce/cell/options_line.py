@@ -34,6 +34,8 @@ _OF_A_CELL = (
     CellOption("--name", "N", "job", "with --bg: N is the job; with --keep too: the name for %%pounce attach"),
     CellOption("--bg", help="return at once; the output goes on under this cell, and its value is a job: "
                             ".state, .result(), .log()"),
+    CellOption("--tell", help="you are told when this cell has ended, and that it starts after a minute of waiting: "
+                              "by the browser, if you let it notify, and by the site's program"),
     CellOption("--keep", help="this cell goes on when the notebook's kernel restarts, dies or is culled, as one with "
                               "--bg does: %%pounce attach shows it"),
     CellOption("--list", help="with %%pounce attach: the cells that run, and those that have ended"),
@@ -97,6 +99,7 @@ class CellLine:
     brings: tuple[str, ...] = ()
     background: bool = False
     keeps: bool = False  # it goes on without its kernel, as one in the background does
+    tells: bool = False  # of its start and its end
     name: str = ""  # of the job object of a cell in the background, and for attaching
     instead: tuple[Step, ...] = ()  # what it requests instead of waiting
     trial: bool = False  # --try: where no class is named, the one for short jobs
@@ -130,9 +133,9 @@ def _cell_line(words: Sequence[str]) -> CellLine:
         raise BadRequest(f"--on takes one name, not {','.join(on)}")
     return CellLine(
         Target(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
-        "--keep" in said, _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said,
-        "--setup" in said, _saves_at_limit(said.get("--at-limit", _SAVE)), said.get("--from", ""), remakes or (),
-        off="--off" in said, local="--local" in said, help="--help" in said, lists="--list" in said)
+        "--keep" in said, "--tell" in said, _job_name(names or (), said), _instead(said.get("--or", [])),
+        "--try" in said, "--setup" in said, _saves_at_limit(said.get("--at-limit", _SAVE)), said.get("--from", ""),
+        remakes or (), off="--off" in said, local="--local" in said, help="--help" in said, lists="--list" in said)
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
@@ -166,7 +169,7 @@ def checked_hold(cell_line: CellLine, names: Sequence[str]) -> CellLine:
     allowed = CellLine(cell_line.target, instead=cell_line.instead, trial=cell_line.trial)
     if not (cell_line.off or cell_line.help) and cell_line != allowed:
         raise BadRequest("%pounce hold takes a worker's options alone; "
-                         "--in, --out, --bg, --name and --setup are a cell's")
+                         "--in, --out, --bg, --tell, --name and --setup are a cell's")
     return cell_line
 
 

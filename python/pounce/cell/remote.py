@@ -37,7 +37,7 @@ from ..calls import session_of
 from ..future import engine_of
 from ..kept.records import Record
 from . import cell_history, keeping
-from .background import Again, CellJob, CellOutput
+from .background import Again, CellJob, CellOutput, PutBehind, Waiting
 from .gang_cells import GangCells
 from .hold import Hold
 from .ledger import Parcel
@@ -66,6 +66,7 @@ class Remote:
         self.settings.tell = say
         self.hold: Hold | None = None
         self.gang_cells = GangCells(shell, self.modules)
+        self.waiting: Waiting | None = None  # for the cell that the notebook waits for
         self.ask_use: Callable[[NotebookState], Any] = lambda state: None  # what its worker's lease uses; looks set it
         self.cell_over: Callable[[NotebookState], None] = lambda state: None  # called when a cell has run; any thread
         self.released: Callable[[], None] = lambda: None  # called when all workers were given back
@@ -76,7 +77,7 @@ class Remote:
 
     def run(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
         record = self._record(line, source)
-        with keeping.noted(record), Stopwatch(self.number()).to_the_end() as watch:
+        with keeping.noted(record), Stopwatch(self.number()).to_the_end(PutBehind) as watch:
             line, reply = self.exchange(line, wanted, source, watch, record)
             if reply.not_kept:
                 say(keeping.not_all(reply.not_kept))
@@ -132,6 +133,8 @@ class Remote:
             future = self._view(line).submit(runner.run_cell, *words)
             if line.held and self.hold is not None:
                 self.hold.waits_for(future)
+            if self.waiting is not None:
+                self.waiting.waits_for(future)
             engine_of(future)[1].running_line = RunningLine(functools.partial(self.ask_use, state))
             reply: CellReply | None = None
             try:
@@ -145,6 +148,10 @@ class Remote:
                 self._goes_on(line, number, parcel, words, future, output, None, record)
                 seeds.cell_left_behind()
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
+            except errors.Cancelled:
+                if self.waiting is not None and self.waiting.leaves:
+                    raise PutBehind from None
+                raise
             except _DEATHS as error:
                 state.crashed |= not _was_refused(error)
                 raise
