@@ -112,6 +112,10 @@ class Notebook:
     def inspected(self, name: str, detail: int) -> dict:
         return self._answered(self.client.inspect(name, detail_level=detail))
 
+    def comms(self) -> dict:
+        """As a page that is opened again asks for them."""
+        return self._answered(self.client.comm_info())["comms"]
+
     def _answered(self, asked: str) -> dict:
         while True:
             reply = self.client.get_shell_msg(timeout=SECONDS)

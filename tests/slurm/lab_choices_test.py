@@ -12,11 +12,16 @@ from login_node import ROOT, wait_until
 PICTURES = ROOT / "build" / "logs"
 TRAIN = """\
 %%pounce --gpu a100
-import os
+import os, time
+while not os.path.exists({flag!r}):
+    time.sleep(0.05)
 os.environ["CUDA_VISIBLE_DEVICES"]"""
 BEHIND = """\
 %%pounce --gpu a100:2 --on large
 print("six by", 7)"""
+BATCH = """\
+%%pounce --gpu a100:3 --on larger
+6 * 7"""
 # Notes what the browser shows, and how often it was asked whether it may.
 WATCHED = """
 const Real = window.Notification;
@@ -46,8 +51,8 @@ def page(quiet_cluster, login_node, make_user):
     program.write_text(TELLS.format(folder=told))
     program.chmod(0o755)
     alice = make_user("alice", node, poll_max_s=2, idle_release_s=1, policy={"notify": str(program)})
-    made = Lab(alice, "import pounce", TRAIN, BEHIND)
-    made.told = told / "told"
+    made = Lab(alice, "import pounce", TRAIN.format(flag=str(alice.folder / "flag")), BEHIND, BATCH)
+    made.flag, made.told = alice.folder / "flag", told / "told"
     PICTURES.mkdir(parents=True, exist_ok=True)
     yield made
     made.browser.picture(PICTURES / "lab-choices.png")  # of a failure too
@@ -56,6 +61,10 @@ def page(quiet_cluster, login_node, make_user):
 
 def button(words: str) -> str:
     return f".pounce-wait button[title*='{words}']"
+
+
+def titles(browser) -> list[str]:
+    return [title for title, _ in browser.script("return window.told")]
 
 
 def test_a_click_takes_the_smaller_gpu_while_the_cell_waits_and_its_user_is_told(page, no_a100):  # noqa: F811
@@ -71,14 +80,16 @@ def test_a_click_takes_the_smaller_gpu_while_the_cell_waits_and_its_user_is_told
     browser.click(button("when it starts, and when it has ended"))
     wait_until(lambda: "You are told when this cell starts" in waiting.shown, SECONDS, "the kernel has heard that")
     browser.click(button("--gpu a100_3g.20gb"))
+    wait_until(lambda: titles(browser) == ["pounce: cell 2 has started"], SECONDS, "the browser notifies")
+    assert not waiting.has(".pounce-wait button")
+    page.flag.touch()
     page.wait(waiting)
 
     assert "the cell asks for a100_3g.20gb now, as you chose" in waiting.shown
-    assert not waiting.has(".pounce-wait button")
-    titles = wait_until(lambda: told if len(told := browser.script("return window.told")) > 1 else None, SECONDS, "two notifications")
-    assert [title for title, _ in titles] == ["pounce: cell 2 has started", "pounce: cell 2 is done"]
-    facts = [json.loads(line) for line in wait_until(lambda: page.told.exists() and page.told.read_text(), SECONDS, "the program ran").splitlines()]
-    assert {(each["what"], each["outcome"], each["name"]) for each in facts} <= {("started", "running", "cell 2"), ("ended", "done", "cell 2")}
+    wait_until(lambda: titles(browser)[1:] == ["pounce: cell 2 is done"], SECONDS, "the browser notifies again")
+    lines = wait_until(lambda: page.told.exists() and page.told.read_text().count("\n") > 1 and page.told.read_text(), SECONDS, "the program ran")
+    facts = [json.loads(line) for line in lines.splitlines()]
+    assert {(each["what"], each["outcome"], each["name"]) for each in facts} == {("started", "running", "cell 2"), ("ended", "done", "cell 2")}
 
     behind = page.run(2)
     wait_until(lambda: behind.has(button("--bg")), SECONDS, "a cell of another worker has choices too")
@@ -86,3 +97,10 @@ def test_a_click_takes_the_smaller_gpu_while_the_cell_waits_and_its_user_is_told
     page.wait(behind)
 
     assert "a cell in the background: waiting" in behind.shown
+
+    batch = page.run(3)
+    wait_until(lambda: batch.has(button("%pounce batch")), SECONDS, "so has the next one")
+    browser.click(button("%pounce batch"))
+    page.wait(batch)
+
+    assert "submitted: job" in batch.shown

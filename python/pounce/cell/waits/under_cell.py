@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -35,16 +36,17 @@ class UnderCell:
 
     def show(self, facts: Json, words: str) -> None:
         """`facts` for the page, `words` where there is none."""
-        is_new, self._words = words != self._words, words
+        before, self._words = self._words, words
         if getattr(self._shell, "kernel", None) is None:
-            if words and is_new and status_line.shows_live():
+            if words and not before and status_line.shows_live():  # a terminal has them once
                 status_line.output().end(_core.printable(words))
             return
         if self._page is not None:
             self._page.send({**facts, "words": words})
-        elif self.has_page:
-            self._page = _Page(self._shell, self._output, self._hear, {**facts, "words": words})
-        if is_new or not self._is_shown:
+        elif self.has_page and not self._is_shown:
+            with contextlib.suppress(Exception):  # of an anywidget that does not work: the words do
+                self._page = _Page(self._shell, self._output, self._hear, {**facts, "words": words})
+        if words != before or not self._is_shown:
             self._display(words, self._page)
 
     def notify(self, title: str, text: str) -> None:
@@ -68,6 +70,8 @@ class UnderCell:
 class _Page:
     """A widget of anywidget's. Its messages are heard in the subshell that they come in, also while a cell runs: what
     ipykernel makes for a comm has them wait for the cell (gotchas P48), so this stands in its place."""
+
+    target_name = "jupyter.widget"
 
     def __init__(self, shell: Any, output: CellOutput, hear: Callable[[Json], Json], facts: Json):
         anywidget: Any = importlib.import_module("anywidget")
