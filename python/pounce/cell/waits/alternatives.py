@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ... import _core
 from ..._engine.choices import Choice
 from ..options_line import FLAGS
 
@@ -36,9 +37,9 @@ class Alternative:
 
 
 def is_long(choices: Sequence[Choice], waited_s: float) -> bool:
-    """Whether the cell will wait for more than a minute. Where that cannot be estimated: whether it has."""
+    """Whether the cell will wait for more than a minute, as far as that can be estimated, or has."""
     eta = next((choice.eta for choice in choices if choice.kind == "wait"), None)
-    return waited_s >= LONG_S if eta is None else eta.start - time.time() > LONG_S
+    return waited_s >= LONG_S or (eta is not None and eta.start - time.time() > LONG_S)
 
 
 def until(choices: Sequence[Choice]) -> str:
@@ -90,4 +91,5 @@ def as_text(when: str, others: Sequence[Alternative]) -> str:
     """For a front end without buttons, or one whose clicks do not reach a kernel that is busy."""
     width = max(len(one.label) for one in others)
     lines = [f"  {one.label:{width}}   {one.line}" for one in others]
-    return "\n".join([f"pounce: this cell waits; {when}. Instead, press stop and begin it so:", *lines])
+    first = f"pounce: this cell waits; {when}. Instead, press stop and begin it so:"
+    return "\n".join(map(_core.printable, [first, *lines]))

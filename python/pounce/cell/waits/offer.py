@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from ... import _core, errors
+from ... import errors
 from ..._batch.run import BatchRun
 from ..._engine.choices import Choice
 from ..._engine.wait_policy import Step
@@ -139,4 +139,4 @@ class Offer:
     def _show(self) -> None:
         others = self._others()
         words = alternatives.as_text(alternatives.until(self._choices), others) if others else ""
-        self._under.show(self._facts(), _core.printable(words))
+        self._under.show(self._facts(), words)

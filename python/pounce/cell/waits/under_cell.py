@@ -10,7 +10,6 @@ from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
-from ... import _core
 from ..._engine import status_line
 from ..background import CellOutput
 
@@ -39,7 +38,7 @@ class UnderCell:
         before, self._words = self._words, words
         if getattr(self._shell, "kernel", None) is None:
             if words and not before and status_line.shows_live():  # a terminal has them once
-                status_line.output().end(_core.printable(words))
+                status_line.output().end(words)
             return
         if self._page is not None:
             self._page.send({**facts, "words": words})

@@ -116,16 +116,18 @@ class Page {
 
   drawTelling() {
     const state = permission();
-    const also = this.facts.program ? " The site's program tells you." : "";
-    if (state === "granted") child(this.el, "p", `You are told when this cell starts and when it has ended.${also}`);
-    if (state === "denied") child(this.el, "p", `This browser lets the page not notify; its settings for this site change that.${also}`);
-    if (state === "none") child(this.el, "p", `A page that is not https cannot notify.${also}`);
-    if (state !== "default") return;
-    const line = child(this.el, "p", `To be told of this cell by the browser:${also} `);
-    this.button(line, "let this page notify", "the browser asks whether it may", async () => {
-      await allowed();
-      this.draw();
-    });
+    const who = [state === "granted" ? "the browser" : "", this.facts.program ? "the site's program" : ""].filter(Boolean);
+    const told = who.length ? `You are told by ${who.join(" and by ")} when this cell starts and when it has ended. ` : "";
+    const cannot = {
+      none: "A page that is not https cannot notify.",
+      denied: "The browser's settings for this site do not let the page notify.",
+    }[state];
+    const line = child(this.el, "p", told + (cannot ?? ""));
+    if (state === "default")
+      this.button(line, "let this page notify", "the browser then asks whether it may", async () => {
+        await allowed();
+        this.draw();
+      });
   }
 
   button(parent, label, title, click) {
