@@ -7,14 +7,17 @@ import os
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from pounce import _core
+from pounce._engine import status_line
 from pounce._engine.choices import choice_of
 from pounce.cell.background import CellOutput
 from pounce.cell.waits import notify_program, telling
 from pounce.cell.waits.alternatives import alternatives, as_text, is_long, until
 from pounce.cell.waits.telling import Telling
+from pounce.cell.waits.under_cell import UnderCell
 
 EARLY = _core.Choice("wait", eta=_core.Eta(time.time() + 30, time.time(), time.time() + 40, "1 running job"))
 LATE = _core.Choice("wait", eta=_core.Eta(time.time() + 1200, time.time() + 1100, time.time() + 1300, "3 running jobs"))
@@ -246,13 +249,22 @@ def test_a_click_puts_the_waiting_cell_into_the_background_and_its_user_is_told(
     assert page.cell("[row.cell for row in pounce.timings()].count(4)").value == "1", "the attempt that was taken back has no row"
     titles = [content["notify"]["title"] for content in answers(page, cell) if "notify" in content]
     assert titles[-1] == "pounce: cell 4 is done"
-    told = page.notebook.home.folder / "told"
-    deadline = time.monotonic() + 60
-    while not told.exists() or '"ended"' not in told.read_text():
-        assert time.monotonic() < deadline
+    facts = told_by_the_program(page, "cell 4")
+    assert facts["outcome"] == "done" and facts["seconds"] > 0 and facts["text"].startswith("cell 4 is done after ")
+    late = page.send("wait", {"method": "custom", "content": {"do": "behind"}}, beside=True)
+    assert not page.ended(late).of("error") and answers(page, cell)[-1]["note"] == "that is no choice any more"
+
+
+def told_by_the_program(page, name: str) -> dict:
+    """What it got at that cell's end."""
+    told, deadline = page.notebook.home.folder / "told", time.monotonic() + 60
+    while True:
+        facts = [json.loads(line) for line in (told.read_text() if told.exists() else "").splitlines()]
+        ended = [each for each in facts if (each["what"], each["name"]) == ("ended", name)]
+        if ended:
+            return ended[-1]
+        assert time.monotonic() < deadline, facts
         time.sleep(0.02)
-    facts = [json.loads(line) for line in told.read_text().splitlines()][-1]
-    assert (facts["what"], facts["name"], facts["outcome"]) == ("ended", "cell 4", "done") and "cell 4 is done after " in facts["text"]
 
 
 def test_where_no_click_is_heard_the_words_stay_and_go_when_the_cell_runs(kernel_of_one_cpu):
@@ -264,8 +276,33 @@ def test_where_no_click_is_heard_the_words_stay_and_go_when_the_cell_runs(kernel
     ran = page.ended(cell)
 
     assert ran.value == "1"
-    assert ran.of("update_display_data")[-1]["data"] == {"text/plain": ""} or not shows(ran, "this cell waits")
+    assert ran.of("update_display_data")[-1]["data"] == {"text/plain": ""}
     assert page.comms["wait"] in page.notebook.comms(), "a page that is opened again finds it"
+
+
+def test_with_tell_each_end_is_told_in_front_and_behind(kernel_of_one_cpu):
+    page, flag = kernel_of_one_cpu
+    flag.touch()
+
+    failed = page.cell("%%pounce --cpus 1 --on mine --tell\n1 / 0")
+    page.cell("%%pounce --cpus 1 --on mine --tell --bg --name quick\n1")
+
+    assert failed.of("error") and told_by_the_program(page, "cell 4")["outcome"] == "failed"
+    assert told_by_the_program(page, "quick")["outcome"] == "done"
+    assert failed.of("update_display_data")[-1]["data"] == {"text/plain": ""}, "nothing of it stays under the cell"
+
+
+def test_a_terminal_has_the_words_once(monkeypatch):
+    lines: list[str] = []
+    monkeypatch.setattr(status_line, "shows_live", lambda: True)
+    monkeypatch.setattr(status_line, "output", lambda: SimpleNamespace(end=lines.append))
+    under = UnderCell(SimpleNamespace(), CellOutput(None), lambda _: {})
+
+    for words in ("in about 10 min", "in about 9 min", "", "in about 5 min"):
+        under.show({}, words)
+    under.end()
+
+    assert lines == ["in about 10 min", "in about 5 min"]
 
 
 def test_a_cell_with_tell_says_so_where_nothing_can_tell(monkeypatch):

@@ -97,7 +97,7 @@ class Offer:
         if do == "tell":
             self.telling.want()
             return ""
-        if not any((one.do, one.option) == (do, option) for one in self._others()):
+        if self._future.done() or not any((one.do, one.option) == (do, option) for one in self._others()):
             return "that is no choice any more"
         return self._taken(option) if do == "take" else self._left(str(do))
 
