@@ -37,7 +37,7 @@ LAYERS: dict[str, list[str]] = {
     "panels": ["serving", "command_line", "lease", "_engine", "_worker.serving", "errors"],
     "cell": ["serving", "panels", "_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_tables.text_table", "_engine", "_worker.cell.look_answers", "_worker.cell.looks", "_worker.cell.parting", "_worker.cell.quiet", "_worker.cell.rank_cell", "_worker.cell.transfer_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core", "_worker.cell.comm_events", "kept"],
     "kept": ["cell.traceback", "command_line", "_tables.text_table", "_engine", "_common", "errors", "_core"],
-    "mlflow_projects": ["_record", "compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors", "command_line", "_core"],
+    "mlflow_projects": ["client", "calls", "future", "_record", "compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors", "command_line", "_core"],
     "serving": ["command_line", "client", "calls", "future", "lease", "_tables.text_table", "_engine", "_worker.serving", "_common", "errors", "_core"],
     "command_line": ["errors"],
     "run_command": ["command_line", "client", "calls", "future", "_engine", "_worker.command", "errors", "tracked_command"],  # what pouncectl run starts

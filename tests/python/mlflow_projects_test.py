@@ -1,4 +1,4 @@
-"""Projects of MLflow: what a configuration says, what becomes of parameters, sources and environments, and what the job tells."""
+"""Projects of MLflow: what a configuration says, what becomes of parameters and sources, and what the job tells."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from pounce._batch.job import run_project
 from pounce._batch.job_lines import job_lines
 from pounce._batch.placement import Placement
 from pounce._common import mlflow_uri
-from pounce.mlflow_projects import command, environments, script_link, variables
+from pounce.mlflow_projects import command, script_link, variables
 from pounce.mlflow_projects.config import KEYS, parsed
-from pounce.mlflow_projects.environments import PythonEnv
 from pounce.mlflow_projects.source import fetched
 
 SLIDE = {
@@ -80,6 +79,7 @@ def test_the_keys_of_the_public_plugin_and_pounces_own_are_read():
     ({"exports": ["a b", "c-d"]}, "'a b' is no variable's name"),
     ({"container": "apptainer exec image.sif"}, "has not once the word {command}"),
     ({"job-name": "a\nb"}, "has a line break"),
+    ({"build_on": "logn"}, "\"build_on\": there is no place 'logn' to make an environment; did you mean login?"),
 ])
 def test_a_key_that_makes_no_sense_is_refused_by_name(keys, cause):
     assert cause in refusal(lambda: parsed(keys)).text
@@ -217,58 +217,6 @@ def test_a_source_that_is_not_there_is_refused_and_leaves_nothing(repository, at
 
     assert cause in refusal(fetch).text
     assert list((at_home / "pounce-batch").glob(".clone-*")) == []
-
-
-# ---- environments ------------------------------------------------------------------------------------------------------
-
-TOOL = """#!/bin/sh
-echo "$0 $*" >> "{log}"
-case "$*" in *venv*--python*|*create*) for last; do :; done; case "$*" in *--file*) last=$(echo "$*" | sed 's/.*--prefix \\([^ ]*\\).*/\\1/');; esac
-  mkdir -p "$last/bin";; *broken*) echo "no package broken"; exit 3;; esac
-"""
-
-
-@pytest.fixture
-def tools(at_home, monkeypatch):
-    """Programs uv and conda, which note what they are called with."""
-    (programs := at_home / "programs").mkdir()
-    for name in ("uv", "conda"):
-        (programs / name).write_text(TOOL.format(log=at_home / "calls"))
-        (programs / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.delenv("CONDA_EXE", raising=False)
-    return lambda: (at_home / "calls").read_text().splitlines()
-
-
-def test_an_environment_is_made_once_for_the_same_content(tools, at_home):
-    project = at_home / "project"
-    project.mkdir()
-    (project / "requirements.txt").write_text("numpy==2.0\n-r more.txt\n")
-    (project / "more.txt").write_text("scipy\n")
-    make = lambda: environments.of_python(PythonEnv("3.11", ["pip==24"], ["-r requirements.txt"]), project, "uv")
-    first = make()
-    assert make() == first and len(tools()) == 3  # venv, and pip for each list
-    assert tools()[2].endswith(f"pip install --python {first}/bin/python --quiet -r requirements.txt")
-    (project / "more.txt").write_text("scipy==1.14\n")
-    assert make() != first
-    assert first.stat().st_mode & 0o777 and oct(environments.cache().stat().st_mode)[-3:] == "700"
-
-
-def test_an_environment_that_cannot_be_made_says_why_and_leaves_nothing(tools, at_home):
-    error = refusal(lambda: environments.of_python(PythonEnv("3.11", [], ["broken"]), at_home, "uv"))
-    assert "exit code 3" in error.text and error.context["last_lines"] == "no package broken"
-    assert [path for path in environments.cache().iterdir() if path.is_dir()] == []
-
-
-def test_a_conda_environment_is_made_where_there_is_conda_and_refused_where_there_is_none(tools, at_home, monkeypatch):
-    (at_home / "conda.yaml").write_text("dependencies: [python=3.11]\n")
-    prefix = environments.of_conda(at_home / "conda.yaml")
-    assert prefix.is_dir() and "env create --yes --prefix" in tools()[0]
-    monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.delenv("PYENV_ROOT", raising=False)
-    assert "no conda, mamba or micromamba" in refusal(lambda: environments.of_conda(at_home / "conda.yaml")).text
-    assert "no program uv" in refusal(lambda: environments.of_python(PythonEnv("3.11"), at_home, "uv")).text
-    assert "no python2.7" in refusal(lambda: environments.of_python(PythonEnv("2.7.18"), at_home, "virtualenv")).text
 
 
 # ---- in the job --------------------------------------------------------------------------------------------------------

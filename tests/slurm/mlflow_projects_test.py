@@ -1,4 +1,4 @@
-"""Projects of MLflow on the real cluster: what Slurm says of their jobs, what MLflow says of their runs, and where no secret is."""
+"""Projects of MLflow on the real cluster: what Slurm says of their jobs and environments, what MLflow says of their runs, and where no secret is."""
 
 from __future__ import annotations
 
@@ -134,6 +134,52 @@ def test_slurm_has_each_key_and_no_secret_and_a_job_that_is_cancelled_is_a_run_t
     assert {place: found for place, found in places.items() if found} == {}
     assert programs and all(text.startswith(("sleep 600", "bash -c ")) for text in programs), programs
     assert alice.store.tags(run)["slurm_job_id"] == job and alice.store.tags(run)["mlflow.project.env"] == "virtualenv"
+
+
+def test_an_environment_is_made_in_a_job_without_a_gpu_that_has_ended_before_the_project_s_job_and_once(make_user, empty_store):
+    builds = f"builds{secrets.token_hex(4)}"  # its jobs are called after it
+    alice = make_user(policy={"classes": {builds: {"qos": "cheetah", "partition": "bigcats"}}})
+    (shared := alice.folder / "shared").mkdir()  # pounced takes no policy from a folder into which others write
+    alice.store = Store(shared, empty_store)
+    project = shared / "project"
+    with_wheel(project)
+    (project / "MLproject").write_text(MLPROJECT.replace("sleep 600", "true"))
+    (project / "python_env.yaml").write_text(PYTHON_ENV)
+    (project / "slurm_config.json").write_text('{"gres": "gpu:1", "time": "5", "job-name": "trains"}')
+    for folder in (shared, project):
+        folder.chmod(0o777)
+
+    runs = [submitted(alice, project, "--backend-config", "slurm_config.json") for _ in range(2)]
+    for _, run in runs:
+        wait_until(lambda run=run: alice.store.status(run) in ("FINISHED", "FAILED", "KILLED"), 120, "the job has ended")
+    said = [path.read_text() for path in sorted(alice.folder.glob("*.log"), key=lambda path: int(path.stem))]
+    alice.run("rm", "-rf", ".cache/pounce/mlflow-environments")
+
+    sacct = lambda which: alice.run("sacct", "--noheader", "--allocations", "--parsable2", which, "--format=JobID,ReqTRES,AllocTRES,Submit,End").splitlines()
+    ended = lambda: all("Unknown" not in line for line in sacct(f"--name=pounce-{builds}"))
+    wait_until(ended, 60, "slurmdbd has the end of the build")
+    (build,) = (line.split("|") for line in sacct(f"--name=pounce-{builds}"))  # the second run had none
+    (trains,) = (line.split("|") for line in sacct(f"--jobs={runs[0][0]}"))
+    assert [alice.store.status(run) for _, run in runs] == ["FINISHED"] * 2, said
+    assert f"job {build[0]} made the project's environment" in said[0] and "project's environment" not in said[1]
+    assert "gres/gpu" not in build[1] + build[2] and "gres/gpu" in trains[1]
+    assert build[4] <= trains[3], (build, trains)
+
+
+def test_a_cache_that_the_node_does_not_see_ends_the_run_before_its_job(alice):
+    alice.node.keeps_to_itself("/srv")
+    project = alice.folder / "project"
+    with_wheel(project)
+    (project / "MLproject").write_text(MLPROJECT)
+    (project / "python_env.yaml").write_text(PYTHON_ENV)
+    project.chmod(0o777)
+    words = ["mlflow", "run", "--backend", "pounce", "--backend-config", '{"gres": "gpu:1"}', str(project)]
+    run = alice.start(words, MLFLOW_TRACKING_URI=alice.store.uri, XDG_CACHE_HOME="/srv/cache")
+
+    assert run.process.wait(120) == 1
+
+    assert re.search(r"\w+ does not see /srv/cache/pounce/mlflow-environments of the machine that submits", run.output), run.output
+    assert "XDG_CACHE_HOME" in run.output and alice.store.rows("select run_uuid from runs") == []
 
 
 @only_in_long_runs("it installs packages from an index; tests/python/mlflow_projects_test.py has programs in the place of uv and conda")

@@ -41,13 +41,23 @@ def problems(uri: str, launcher: str, workers: int, file_system: object = None) 
         return []
     found = []
     kind = file_system(path) if callable(file_system) else ""
-    if launcher == "slurm" and kind and not kind.startswith(_OF_A_NETWORK):
+    if launcher == "slurm" and _is_of_this_machine(kind):
         found.append(f"MLflow's runs lie in {path}, on a disk of this machine ({kind}), which workers on other nodes "
                      "do not see unless they mount it: log to a server, or into a shared folder")
     if workers > 1 and address.scheme.startswith("sqlite"):
         found.append(f"MLflow's runs lie in {path}, which {workers} workers would write at once and lock for each "
                      f"other: start a server on it, mlflow server --backend-store-uri {uri}")
     return found
+
+
+def disk_of_this_machine(path: str) -> str:
+    """The kind of the file system, if it is this machine's own; empty: a network's, or not known."""
+    kind = _file_system(path)
+    return kind if _is_of_this_machine(kind) else ""
+
+
+def _is_of_this_machine(kind: str) -> bool:
+    return kind != "" and not kind.startswith(_OF_A_NETWORK)
 
 
 def _file_system(path: str) -> str:

@@ -30,6 +30,7 @@ class ProjectConfig:
     exports: tuple[str, ...] = ()
     env: str = ""  # the prefix of an environment that exists
     container: tuple[str, ...] = ()
+    build_on: str = "node"  # where an environment is made
 
 
 def parsed(keys: Mapping[str, Any]) -> ProjectConfig:
@@ -147,6 +148,14 @@ def _container(value: Any) -> tuple[str, ...]:
     return words
 
 
+def _build_on(value: Any) -> str:
+    text = _text(value)
+    if text not in BUILD_ON:
+        raise BadRequest(f"there is no place {text!r} to make an environment{did_you_mean(text, BUILD_ON)}",
+                         'Write "node", for a lease without a GPU, or "login", for the machine that submits.')
+    return text
+
+
 def _words(line: str) -> list[str]:
     try:
         return shlex.split(line)
@@ -154,6 +163,7 @@ def _words(line: str) -> list[str]:
         raise BadRequest(f"{line!r} is no shell's line: {problem}", "Close its quotes.") from None
 
 
+BUILD_ON = ("node", "login")
 _OF_GPUS = ("gres", "gpus-per-node", "gpu")
 KEYS: dict[str, Parse] = {
     "account": _sbatch,
@@ -178,4 +188,5 @@ KEYS: dict[str, Parse] = {
     "gpu": _own("gpus"),
     "env": _field("env", _text),
     "container": _field("container", _container),
+    "build-on": _field("build_on", _build_on),
 }

@@ -1,25 +1,22 @@
-"""The environment that a project asks for, made once on the machine that submits and found again by its content."""
+"""The environment that a project asks for: which one it is, and how it is made."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ..errors import BadRequest
+from .environment_build import Recipe
+from .environment_cache import cache
 
-_DONE = ".pounce-complete"  # in an environment that was made to its end
-_LAST_LINES = 8
 _VERSION = ".".join(map(str, sys.version_info[:3]))
 _IGNORED = frozenset((".git", "__pycache__", "mlruns"))
 
@@ -41,8 +38,8 @@ class Project(Protocol):
 
 
 def chosen(project: Project, folder: Path, manager: str | None, prefix: str, contained: bool,
-           read: Callable[[str], PythonEnv]) -> tuple[str, str]:
-    """The manager, and the prefix of the environment, empty for the caller's own Python. Makes it if it is not there.
+           read: Callable[[str], PythonEnv]) -> tuple[str, str | Recipe]:
+    """The manager, and the environment: its prefix, empty for the caller's own Python; or how it is made.
 
     `manager`: MLflow's, if one was named. `prefix`: the configuration's. `contained`: it has a container. `read`: of a
     ``python_env.yaml`` or ``conda.yaml``.
@@ -62,22 +59,17 @@ def chosen(project: Project, folder: Path, manager: str | None, prefix: str, con
     if manager == "conda":
         if kind != "conda_env" or file is None:
             raise BadRequest("the project has no conda.yaml for --env-manager conda", "Use --env-manager virtualenv.")
-        return manager, str(of_conda(Path(file)))
-    return manager, str(of_python(read(file) if file else PythonEnv(_VERSION), folder, manager))
+        return manager, of_conda(Path(file))
+    return manager, of_python(read(file) if file else PythonEnv(_VERSION), folder, manager)
 
 
-def cache() -> Path:
-    """Nodes see it, as they see the home."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pounce" / "mlflow-environments"
-
-
-def of_python(wanted: PythonEnv, project: Path, manager: str) -> Path:
-    """The prefix of a virtual environment with these packages. Blocks while it is made. `manager`: virtualenv or uv.
+def of_python(wanted: PythonEnv, project: Path, manager: str) -> Recipe:
+    """A virtual environment with these packages. `manager`: virtualenv or uv.
 
     Raises
     ------
     BadRequest
-        There is no such Python or no uv here; a package cannot be installed.
+        There is no such Python or no uv here.
     """
     uv = shutil.which("uv") or ""
     if manager == "uv" and not uv:
@@ -85,61 +77,36 @@ def of_python(wanted: PythonEnv, project: Path, manager: str) -> Path:
                          "Install uv, or use --env-manager virtualenv.")
     python = wanted.python if manager == "uv" else _interpreter(wanted.python)
     parts = [manager, python, *wanted.build_dependencies, "", *wanted.dependencies]
-    key = _key(parts, _files_of(wanted.dependencies, project))
-    with _made(key) as prefix:
-        if prefix is not None:
-            make = [uv, "venv", "--python", python] if manager == "uv" else [python, "-m", "venv"]
-            _run([*make, str(prefix)], project)
-            its = f"{prefix}/bin/python"
-            install = [uv, "pip", "install", "--python", its] if manager == "uv" else [its, "-m", "pip", "install"]
-            for packages in (wanted.build_dependencies, wanted.dependencies):
-                if packages:
-                    _run([*install, "--quiet", *_words(packages)], project)
-    return _folder_of(key)
+    prefix = str(cache() / _key(parts, _files_of(wanted.dependencies, project)))
+    its = f"{prefix}/bin/python"
+    make = [uv, "venv", "--python", python] if manager == "uv" else [python, "-m", "venv"]
+    install = [uv, "pip", "install", "--python", its] if manager == "uv" else [its, "-m", "pip", "install"]
+    commands = [(*make, prefix)]
+    for packages in (wanted.build_dependencies, wanted.dependencies):
+        if packages:
+            commands.append((*install, *_words(packages)))
+    return Recipe(prefix, str(project), tuple(commands))
 
 
-def of_conda(file: Path) -> Path:
-    """The prefix of the environment that a ``conda.yaml`` describes. Blocks while it is made."""
+def of_conda(file: Path) -> Recipe:
+    """The environment that a ``conda.yaml`` describes.
+
+    Raises
+    ------
+    BadRequest
+        There is no conda here.
+    """
     program = os.environ.get("CONDA_EXE") or next(filter(None, map(shutil.which, ("conda", "mamba", "micromamba"))), "")
     if not program:
         raise BadRequest(f"{file.name} asks for a conda environment, and there is no conda, mamba or micromamba here",
                          "Load conda's module, name an environment with the key \"env\", or use --env-manager local.")
     words = ["create", "--yes"] if Path(program).name == "micromamba" else ["env", "create", "--yes"]
-    key = _key(["conda"], [(file.name, file.read_bytes())])
-    with _made(key) as prefix:
-        if prefix is not None:
-            _run([program, *words, "--prefix", str(prefix), "--file", str(file)], file.parent)
-    return _folder_of(key)
+    prefix = str(cache() / _key(["conda"], [(file.name, file.read_bytes())]))
+    command = (program, *words, "--prefix", prefix, "--file", str(file))
+    return Recipe(prefix, str(file.parent), (command,))
 
 
-# ---- the cache ----
-
-
-def _folder_of(key: str) -> Path:
-    return cache() / key
-
-
-@contextlib.contextmanager
-def _made(key: str) -> Iterator[Path | None]:
-    """The folder to make it in, by one process at a time; None: it is there."""
-    folder = _folder_of(key)
-    if (folder / _DONE).exists():
-        yield None
-        return
-    cache().mkdir(mode=0o700, parents=True, exist_ok=True)
-    with open(cache() / f"{key}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (folder / _DONE).exists():  # another process has made it meanwhile
-            yield None
-            return
-        shutil.rmtree(folder, ignore_errors=True)  # of a process that did not come to its end
-        print(f"pounce: making the project's environment in {folder}", file=sys.stderr, flush=True)
-        try:
-            yield folder
-            (folder / _DONE).touch()
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+# ---- its key ----
 
 
 def _key(parts: Sequence[str], files: Sequence[tuple[str, bytes]]) -> str:
@@ -206,14 +173,3 @@ def _words(packages: Sequence[str]) -> list[str]:
     return [word for line in packages
             for word in (shlex.split(line) if line.lstrip().startswith("-") else [line.strip()])]
 
-
-def _run(words: Sequence[str], folder: Path) -> None:
-    try:
-        done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace")
-    except OSError as problem:
-        raise BadRequest(f"{words[0]} cannot be started: {problem.strerror}", "See whether it is installed.") from None
-    if done.returncode:
-        last = "\n".join(done.stdout.splitlines()[-_LAST_LINES:])
-        raise BadRequest(f"the project's environment cannot be made: {Path(words[0]).name} ended with exit code "
-                         f"{done.returncode}", "Its last lines say why.", {"last_lines": last})

@@ -25,7 +25,7 @@ from .._common import mlflow_uri
 from .._engine.submission import prefix_of
 from .._record import store
 from ..errors import BadRequest, OutcomeUnknown, PounceError
-from . import artefacts, command, environments, open_runs, record, script_link, variables
+from . import artefacts, command, environment_lease, environments, open_runs, record, script_link, variables
 from .config import IMAGE, parsed
 from .entry import entry_of, loaded_from
 from .source import Source, fetched
@@ -41,7 +41,8 @@ class PounceBackend(AbstractBackend):
 
     def run(self, project_uri: str, entry_point: str, params: Mapping[str, Any] | None, version: str | None,
             backend_config: Mapping[str, Any], tracking_uri: str, experiment_id: str) -> PounceSubmittedRun:
-        """Blocks until the job is with Slurm: for git, for the project's environment if it is not there yet.
+        """Blocks until the job is with Slurm: for git, and for the project's environment if it is not there yet, which
+        a job without a GPU makes.
 
         Raises
         ------
@@ -91,8 +92,9 @@ class Launch:
         """`tags`: for the run, beside those of each project."""
         config = self._config
         prefix_named = prefix_of(config.env) if config.env else ""
-        manager, prefix = environments.chosen(self._project, self._source.folder, self._manager, prefix_named,
-                                              bool(config.container), self._python_env)
+        manager, found = environments.chosen(self._project, self._source.folder, self._manager, prefix_named,
+                                             bool(config.container), self._python_env)
+        prefix = found if isinstance(found, str) else environment_lease.made(found, config.options, config.build_on)
         inputs = record.inputs_of(self._entry, self._parameters)
         recorded = record.of(self._source, self._entry_point, self._parameters, inputs, self._keys, self._manager,
                              prefix)
