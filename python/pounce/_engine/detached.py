@@ -173,8 +173,9 @@ def attach(session: Session, name: str) -> DetachedTask:
 
 
 def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], streams: Streams | None = None,
-             settings: bytes = b"", runs: CallRuns | None = None) -> list[Any]:
-    call = function, args, kwargs, *((streams, settings, runs) if streams or settings or runs else ())
+             settings: bytes = b"", runs: CallRuns | None = None, retries: int = 0) -> list[Any]:
+    more = streams, settings, runs, retries
+    call = function, args, kwargs, *(more if any(more) else ())
     data, buffers, objects = serialize.dumps(call, submitted=True)
     if any(type(each) is Awaited for each in objects):
         text = "a future cannot be an argument of a task with a name, which waits without this kernel"

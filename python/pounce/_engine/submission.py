@@ -289,7 +289,7 @@ class Submitter:
         name = name_of(function)
         try:
             runs = self._runs_of_detached(options, function, args, kwargs)
-            parts = detached.parts_of(function, args, kwargs, streams, self._settings().for_disk(), runs)
+            parts = detached.parts_of(function, args, kwargs, streams, self._settings().for_disk(), runs, retries)
         except errors.PounceError:
             raise
         except Exception as error:

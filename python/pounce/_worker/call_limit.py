@@ -14,12 +14,14 @@ from typing import Any
 from .. import errors
 from .kernel_calls import CELLS, is_of
 
+_BEFORE_END_S = 30.0  # as the C++ part has it for a call without a name
+_SHARE = 0.25  # at most, of the time that is left
 _STEP_S = 1.0
 _LATE_S = 120.0  # Slurm may end a job so long after its time
 
 
 class CallLimit:
-    """Of the call that runs. The C++ part sends SIGINT in time to every task that has no name. Thread: the main one.
+    """Of the call that runs. The C++ part sends SIGINT in time. Thread: the main one.
 
     Attributes
     ----------
@@ -29,7 +31,7 @@ class CallLimit:
 
     def __init__(self, core: Any, node: str, time_left: Callable[[], float | None], cancelled: Callable[[], bool]):
         self._core, self._node, self._time_left, self._cancelled = core, node, time_left, cancelled
-        self._in_function = False
+        self._in_function = self._runs_again = False
         self.error: errors.WalltimeReached | None = None
 
     def job_begins(self) -> None:
@@ -38,19 +40,23 @@ class CallLimit:
         if _signal.getsignal(_signal.SIGINT) != self._interrupted:
             _signal.signal(_signal.SIGINT, self._interrupted)
 
-    def function_begins(self, function: Callable[..., Any]) -> None:
-        self._in_function = not is_of(function, CELLS)
+    def function_begins(self, function: Callable[..., Any], has_name: bool = False, runs_again: bool = False) -> None:
+        """`runs_again`: pounced runs it on the next worker when it is lost with this one."""
+        self._in_function, self._runs_again = not is_of(function, CELLS), runs_again
+        if has_name:
+            self._core.interrupt_before_end(_BEFORE_END_S, _SHARE)
 
     def function_ends(self) -> None:
         self._in_function = False
 
     def is_met_by(self, error: BaseException) -> bool:
-        """Whether the call ends with what was raised here. Where a job that goes first takes the worker's place this
-        waits for the end, whose reason pounced tells the caller."""
+        """Whether the call ends with what was raised here. This waits for the end where a job that goes first takes the
+        worker's place, whose reason pounced tells the caller; and where pounced itself runs the call again, which it
+        does for what is lost and has no outcome."""
         if error is not self.error:
             return False
         until = time.monotonic() + (self._time_left() or 0.0) + _LATE_S
-        while self._core.preempted() and time.monotonic() < until:
+        while (self._runs_again or self._core.preempted()) and time.monotonic() < until:
             time.sleep(_STEP_S)  # a cancel, or the order to end, raises KeyboardInterrupt here
         return True
 

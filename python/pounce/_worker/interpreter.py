@@ -27,7 +27,7 @@ from .._common.submitted_functions import Fresh, SubmittedFunctions
 from . import extension_lock, nested_joblib, standard_library
 from .call_limit import CallLimit
 from .import_clock import ImportClock
-from .kernel_calls import CELLS, is_of
+from .kernel_calls import CELLS, is_of, is_run_again, run_call
 from .modules_ahead import ModulesAhead
 from .peak_memory import PeakMemory
 from .reports.told import Reports
@@ -98,13 +98,15 @@ class Runner:
                     args, kwargs, more = (), {}, []
                 else:
                     args, kwargs, *more = loads(parts.pickle, parts.buffers, _resolver(job))
-            streams, runs = (*more, None, None)[:2]
+            streams, runs, runs_again = (*more, None, None, None)[:3]
+            if function is run_call:  # with a name too
+                runs_again = is_run_again(args[0])
             if streams or (cells is not None and cells.are_here):
                 _begin_streams(function, streams)
             is_tracked = _begin_runs(function, runs)
             self._limit.job_begins()
             stage = ""
-            self._limit.function_begins(function)
+            self._limit.function_begins(function, bool(parts.kept_in), bool(runs_again))
             start = self._start = time.monotonic()
             try:
                 value = function(*args, **kwargs)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 CELLS = "pounce._worker.cell."  # the package of functions that are a cell, or run between two
+_RETRIES = 6  # their place in a detached task's call
 SERVED = "pounce._worker.serving"  # requests of others: what they log is not the notebook's run's
 
 
@@ -21,19 +22,24 @@ def apply(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 def kept_call(call: tuple[Any, ...]) -> tuple[Any, ...]:
     """A detached task's function, its arguments, its random streams and where its runs of MLflow come from, if it has
-    such. Its settings are written."""
+    such, and whether it runs again when it is lost. Its settings are written."""
     function, args, kwargs, *more = call
     streams, settings, runs = (*more, None, None, None)[:3]
     if settings:
         from . import call_settings
 
         call_settings.take(settings)
-    return function, args, kwargs, streams, runs
+    return function, args, kwargs, streams, runs, is_run_again(call)
+
+
+def is_run_again(call: tuple[Any, ...]) -> bool:
+    """Of a detached task, as the submitting kernel wrote it."""
+    return len(call) > _RETRIES and bool(call[_RETRIES])
 
 
 def run_call(call: tuple[Any, ...]) -> Any:
     """Runs a detached task that a relay serves: the call as the submitting kernel wrote it."""
-    function, args, kwargs, streams, runs = kept_call(call)
+    function, args, kwargs, streams, runs, _ = kept_call(call)
     if streams:
         from .._common import random_streams
 

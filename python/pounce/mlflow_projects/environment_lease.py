@@ -105,7 +105,7 @@ def _build_on_lease(recipe: Recipe, options: Options, token: str, progress: Prog
                 _wait_for_end(future)
                 raise
             finally:
-                jobs = [lease.job for lease in client.leases() if lease.job]
+                jobs = [lease.job for lease in client.leases() if lease.job and session.launcher == "slurm"]
     except (BadRequest, errors.Cancelled):
         raise
     except PounceError as error:
