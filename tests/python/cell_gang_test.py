@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -19,10 +20,12 @@ from pounce.cell.gang_cells import GangCells
 from pounce.cell.loaded_modules import LoadedModules
 from pounce.cell.options_line import CellLine
 from pounce.cell.target import Target
+from pounce.cell.timings.records import Stopwatch
 cells = GangCells(get_ipython(), LoadedModules(get_ipython()))
 two = Target(Options().changed(workers=2))
 def ranks(source, *wanted, brings=()):
-    return cells.run(CellLine(two, brings=brings), list(wanted), CellCode(source, 1, brings, get_ipython().colors, "", {}))
+    with Stopwatch(1).to_the_end() as watch:
+        return cells.run(CellLine(two, brings=brings), list(wanted), CellCode(source, 1, brings, get_ipython().colors, "", {}), watch)
 """
 
 
@@ -38,6 +41,21 @@ def test_rank_0s_last_value_and_output_are_the_cells(notebook):
 
     assert cell.value == "(0, 2)"
     assert "rank 0\n" in cell.stdout and "rank 1" not in cell.stdout
+
+
+def test_its_times_are_those_of_rank_0(notebook):
+    source = "import os, time, filecmp\\ntime.sleep(0.3)\\nprint('loss:', os.environ['RANK'])\\ntime.sleep(0.3)"
+    notebook.run(f'ranks("{source}")')
+    notebook.run("ranks('1 / 0')")
+
+    told = json.loads(notebook.run("import json\nprint(json.dumps([vars(record) for record in pounce.timings()]))").stdout)
+
+    cold, cell, failed = told[0], told[-2], told[-1]
+    assert cold["cold"] and cold["start"] > 0 and not cell["cold"] and cell["start"] == 0
+    assert cell["ranks"] == 2 and cell["loss"] == "loss: 0" and cell["imports"] > 0
+    assert cell["data"] + 0.3 <= cell["first_output"] <= cell["first_loss"] <= cell["total"] - 0.3
+    assert failed["ranks"] == 2 and failed["first_loss"] is None and failed["total"] > 0
+    assert "rank 0 of 2" in notebook.run("%pounce timings").of("display_data")[0]["data"]["text/plain"]
 
 
 def test_what_the_others_printed_is_folded(notebook):

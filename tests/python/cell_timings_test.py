@@ -59,6 +59,12 @@ cold: first output after 6.0 s (median of 1)
 warm: first output after 2.0 s (median of 1)"""
 
 
+def test_a_cell_of_several_ranks_says_whose_times_they_are():
+    gang = CellTimings(**{**vars_of(COLD), "ranks": 4})
+    assert "    16.0  loss: 2.3  rank 0 of 4\n" in repr(TimingsTable([gang]))
+    assert "total 16.0 s, rank 0 of 4" in TimingsTable([gang])._repr_html_() and "rank 0" not in repr(TimingsTable([COLD]))
+
+
 def test_the_page_of_it_has_no_script_of_the_cells_own_output():
     page = TimingsTable([COLD, CellTimings(**{**vars_of(WARM), "loss": "loss<script>1", "first_loss": 3.0})] * 6)._repr_html_()
 

@@ -146,9 +146,11 @@ def test_a_cell_with_nodes_runs_on_every_rank(make_user):
         line = "%%pounce --nodes 2 --gpu 1 --class cheetah --time 10min --mem 500MB"
         shown = cell(line + " --out twice\\nimport os\\ntwice = 2 * mine\\nkept = int(os.environ['RANK'])\\nkept, int(os.environ['WORLD_SIZE'])")
         report(shown=repr(shown), twice=shell.user_ns["twice"], kept=repr(cell(line + "\\nkept + 100")))
+        report(times=[[record.cold, record.ranks, record.start > 0, record.total > record.data] for record in shell.user_ns["pounce"].timings()])
         cell("%pounce release")
     """)
     assert run.reported("shown", 120) == "(0, 2)" and run.reported("twice") == 10 and run.reported("kept") == "100"
+    assert run.reported("times") == [[True, 2, True, True], [False, 2, False, True]]
 
 
 def test_two_gangs_on_one_node_have_a_process_group_each_at_the_same_time(make_user):

@@ -12,10 +12,13 @@ from .._worker.cell import rank_cell
 from ..calls import view_with
 from ..client import Client
 from ..errors import BadRequest
+from ..future import Future
 from ..gangs import Gang
+from ..gangs.gang import watched
 from .loaded_modules import LoadedModules
 from .options_line import CellLine
 from .target import Target
+from .timings.records import Stopwatch
 from .traceback import in_words, remote_error
 
 _absent = object()
@@ -30,15 +33,15 @@ class GangCells:
         # What the ranks have assigned, with the notebook's own value of that name at the time.
         self._theirs: dict[Target, dict[str, Any]] = {}
 
-    def run(self, line: CellLine, wanted: list[str], code: CellCode) -> Shown | None:
-        """Blocks until all ranks have run the cell. Rank 0's output, value and ``--out`` are the cell's."""
+    def run(self, line: CellLine, wanted: list[str], code: CellCode, watch: Stopwatch | None = None) -> Shown | None:
+        """Blocks until all ranks have run the cell. Rank 0's output, value, ``--out`` and times are the cell's."""
         theirs = self._theirs.setdefault(line.target, {})
         mine = self._shell.user_ns
         values = {name: mine[name] for name in wanted
                   if theirs.get(name, _absent) is not mine[name] or line.sends is not None}
         try:
             parcel = bundle.dumps(values, by_file=True, brings=mine.keys() - theirs.keys())
-            replies = self._gang(line.target).run(rank_cell.run_cell, code, *parcel)
+            replies = self._timed(self._gang(line.target), watch, code, parcel)
         except rank_cell.CellFailed as failed:
             raise remote_error(failed.args[0], "\n".join(getattr(failed, "__notes__", ()))) from None
         except errors.PounceError as error:
@@ -58,6 +61,20 @@ class GangCells:
         self._theirs.clear()
         for gang in gangs:
             gang.close()
+
+    @staticmethod
+    def _timed(gang: Gang, watch: Stopwatch | None, code: CellCode, parcel: tuple[Any, ...]) -> list[CellReply]:
+        tasks: list[Future] = []  # of rank 0: the one with which its worker has come, and the cell
+        replies: list[CellReply] = []
+        try:
+            with watched(gang, tasks.append):
+                replies = gang.run(rank_cell.run_cell, code, *parcel)
+        finally:
+            if watch is not None:
+                watch.ranks = gang.size
+                for task in tasks:
+                    watch.ran(task, replies[0] if replies and task is tasks[-1] else None)
+        return replies
 
     def _gang(self, target: Target) -> Gang:
         if target not in self._gangs:

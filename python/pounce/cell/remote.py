@@ -88,7 +88,8 @@ class Remote:
         own = self.own()
         functions = (own[name] for name in wanted if isinstance(own[name], FunctionType))
         files = self._files_of({function.__code__.co_filename for function in functions})
-        return self.gang_cells.run(line, wanted, self._code(line, source, self.number(), files))
+        with Stopwatch(self.number()).to_the_end() as watch:
+            return self.gang_cells.run(line, wanted, self._code(line, source, self.number(), files), watch)
 
     def _code(self, line: CellLine, source: str, number: int, files: dict[str, tuple[int, str]]) -> CellCode:
         origin = mlflow_runs.of_cell(line.target.options.resources.class_,

@@ -232,6 +232,14 @@ class Gang:
 
     # ---- within ----
 
+    @contextlib.contextmanager
+    def _watched(self, of_rank_0: Callable[[Future], None]) -> Iterator[None]:
+        self._tasks.of_rank_0 = of_rank_0
+        try:
+            yield
+        finally:
+            self._tasks.of_rank_0 = None
+
     @property
     def _session(self) -> Session:
         return self._submitter.session
@@ -335,3 +343,9 @@ class Gang:
             raise
         finally:
             too_late.cancel()
+
+
+def watched(gang: Gang, of_rank_0: Callable[[Future], None]) -> contextlib.AbstractContextManager[None]:
+    """Meanwhile `of_rank_0` gets the future of each task that rank 0 is sent. For the modules of this package, not for
+    users."""
+    return gang._watched(of_rank_0)

@@ -38,6 +38,7 @@ class RankTasks:
 
     def __init__(self, submitter: Submitter):
         self._submitter = submitter
+        self.of_rank_0: Callable[[Future], None] | None = None  # gets the future of each task that rank 0 is sent
 
     @property
     def session(self) -> Session:
@@ -52,6 +53,8 @@ class RankTasks:
             self._submitter.submit(task, function, args, {}, 0)
             if output is not None:
                 self.session.show_at(task, output)
+        if rank.worker == 0 and self.of_rank_0 is not None:
+            self.of_rank_0(future)
         return future
 
     def stop(self, futures: Sequence[Future]) -> None:

@@ -39,6 +39,8 @@ class CellTimings:
         From the cell's start until they were here; None: there was none.
     loss : str
         What was taken for a loss; empty: nothing.
+    ranks : int
+        Of its gang; 1: it has none. The times are those of rank 0; `data` has the wait for the other ranks, too.
     """
 
     cell: int
@@ -53,6 +55,7 @@ class CellTimings:
     first_output: float | None
     first_loss: float | None
     loss: str
+    ranks: int = 1
 
     def parts(self) -> dict[str, float]:
         """As a bar shows them, one behind the other. Together they are `total`."""
@@ -90,6 +93,7 @@ class Stopwatch:
 
     def __init__(self, number: int):
         self._number, self._began, self._start = number, time.time(), time.monotonic()
+        self.ranks = 1
         self._cold = False
         self._queue = self._boot = self._imports = self._data = self._compile = 0.0
         self._seen: list[FirstOutput] = []
@@ -115,7 +119,7 @@ class Stopwatch:
         if not self._code_began and run.code_began:
             self._code_began = True
             imported_in_code = timings.figures.imports - run.imported if timings.figures is not None else 0.0
-            ended = time.monotonic() - self._start
+            ended = task.unpickled - self._start
             behind = timings.run - run.code_began + timings.receive  # the code, and what came after it
             self._data = ended - behind - self._queue - self._boot - (self._imports - imported_in_code)
 
@@ -138,4 +142,4 @@ class Stopwatch:
         _kept.append(CellTimings(
             self._number, self._began, self._cold, self._queue, self._boot, self._imports, max(0.0, self._data),
             self._compile, since(time.monotonic()), since(min(outputs)) if outputs else None,
-            since(first.loss) if first is not None else None, first.words if first is not None else ""))
+            since(first.loss) if first is not None else None, first.words if first is not None else "", self.ranks))

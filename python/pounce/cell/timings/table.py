@@ -78,8 +78,14 @@ def _numbers(record: CellTimings) -> str:
     measured = (record.queue, record.start, record.imports, record.data, record.compile, record.first_output,
                 record.first_loss, record.total)
     kind = "cold" if record.cold else "warm"
-    loss = f"  {_core.printable(record.loss)}" if record.loss else ""
-    return f"{record.cell:>4} {kind} " + "".join(f"{_seconds(seconds):>8}" for seconds in measured) + loss
+    words = filter(None, (_core.printable(record.loss), _rank(record)))
+    return "".join([f"{record.cell:>4} {kind} ", *(f"{_seconds(seconds):>8}" for seconds in measured),
+                    *(f"  {word}" for word in words)])
+
+
+def _rank(record: CellTimings) -> str:
+    """Whose times they are, of a cell that several ranks have run."""
+    return f"rank 0 of {record.ranks}" if record.ranks > 1 else ""
 
 
 def _seconds(seconds: float | None) -> str:
@@ -106,7 +112,7 @@ def _html_row(record: CellTimings, longest: float) -> str:
     marks = [f"first output {_seconds(record.first_output)} s"] if record.first_output is not None else []
     if record.first_loss is not None:
         marks.append(f"first loss {_seconds(record.first_loss)} s ({html.escape(_core.printable(record.loss))})")
-    marks.append(f"total {_seconds(record.total)} s")
+    marks += filter(None, [f"total {_seconds(record.total)} s", _rank(record)])
     kind = "cold" if record.cold else "warm"
     return (f'<tr><td>{record.cell}</td><td>{kind}</td><td style="width: 400px; min-width: 400px">{spans}</td>'
             f'<td style="text-align: left">{", ".join(marks)}</td></tr>')
