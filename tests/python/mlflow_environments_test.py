@@ -26,6 +26,7 @@ case "$*" in *venv*--python*|*create*) for last; do :; done; case "$*" in *--fil
 case "$*" in
   *broken*) echo "no package broken"; exit 3;;
   *remote*) echo "WARNING: Retrying after connection broken by NewConnectionError"; echo "ERROR: No matching distribution found"; exit 1;;
+  *signal9*) kill -9 $$;;
   *slow*) echo "Collecting slow"; touch "{log}.slow"; exec sleep 600;;
   *waits*) touch "{log}.waits"; while [ ! -e "{log}.go" ]; do sleep 0.05; done;; esac
 """
@@ -243,12 +244,29 @@ def test_two_runs_that_want_the_same_environment_make_it_once(tools, at_home, le
     assert paths[0] == paths[1] == recipe("waits").prefix + "\n" and len(tools()) == 2
 
 
-def test_a_run_that_is_killed_leaves_its_lock_to_the_next_one_when_its_programs_have_ended(tools, at_home):
-    first = second(at_home, "login")
+@pytest.mark.parametrize("place", ["node", "login"])
+def test_a_run_that_is_killed_leaves_its_lock_to_the_next_one_when_its_programs_have_ended(tools, at_home, leases, place):
+    first = second(at_home, place)
     wait_for(at_home / "calls.waits")
     first.kill()
     first.communicate(timeout=60)
-    other = second(at_home, "login")
-    assert "waiting for process" in other.stderr.readline()  # the program of the killed one still writes
+    other = second(at_home, place)
+    said = other.stderr.readline()
     (at_home / "calls.go").touch()
     assert other.communicate(timeout=60)[0] == recipe("waits").prefix + "\n" and len(tools()) == 4
+    # On this machine the program of the killed one still wrote. A worker's is ended with its session.
+    assert said.startswith("pounce: making" if place == "node" else f"pounce: waiting for process {first.pid}")
+
+
+def test_what_is_killed_says_that_it_may_have_needed_more_memory(tools, leases):
+    error = refusal(lambda: environment_lease.made(recipe("signal9"), Options(), "node"))
+    assert "ended with SIGKILL" in error.text and "more memory" in error.remedy
+
+
+def test_a_job_whose_time_ends_before_is_told(tools, monkeypatch):
+    def ends(**_):
+        raise errors.WalltimeReached("of the worker")
+
+    monkeypatch.setattr(environment_lease, "Client", ends)
+    with pytest.raises(errors.WalltimeReached, match="was not made in the time of its job"):
+        environment_lease.made(recipe("a"), Options(), "node")

@@ -58,7 +58,7 @@ def build_on_node(recipe: Recipe, token: str) -> None:
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     _check_same_folders(recipe, token, node)
     # Of a process that was killed with its submitting process, programs may still write for a moment.
-    with open(f"{recipe.prefix}.building", "w") as lock:
+    with open(f"{recipe.prefix}.node.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         shutil.rmtree(recipe.prefix, ignore_errors=True)
         try:
@@ -124,7 +124,9 @@ def _failed(words: Sequence[str], code: int, last: list[str], node: str) -> BadR
     place = f" on {node}" if node else ""
     how = f"exit code {code}" if code > 0 else signal.Signals(-code).name
     remedy = "Its last lines say why."
-    if _NO_NETWORK.search("\n".join(last)):
+    if code == -signal.SIGKILL:
+        remedy = "It was killed, as what needs more memory than there is." + (_otherwise() if node else "")
+    elif _NO_NETWORK.search("\n".join(last)):
         remedy = (f"{node or 'This machine'} did not reach the package index: name one that it reaches, as pip, uv or "
                   "conda are configured." + (_otherwise() if node else ""))
     return BadRequest(f"the project's environment cannot be made{place}: {Path(words[0]).name} ended with {how}",

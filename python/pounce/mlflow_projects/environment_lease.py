@@ -108,6 +108,9 @@ def _build_on_lease(recipe: Recipe, options: Options, token: str, progress: Prog
                 jobs = [lease.job for lease in client.leases() if lease.job and session.launcher == "slurm"]
     except (BadRequest, errors.Cancelled):
         raise
+    except errors.WalltimeReached as error:
+        raise errors.WalltimeReached("the project's environment was not made in the time of its job",
+                                     f"{_WAY_OUT.capitalize()}.", error.context) from None
     except PounceError as error:
         remedy = f"{error.remedy} Or {_WAY_OUT}."
         raise errors.make(error.code, f"no lease made the project's environment: {error.text}", remedy,
