@@ -15,12 +15,13 @@ from pounce import errors
 from pounce._batch.placement import Placement
 from pounce._engine.options import Options
 from pounce.mlflow_projects import environment_cache, environment_lease, environments
-from pounce.mlflow_projects.environment_build import Recipe, build_on_node
+from pounce.mlflow_projects.environment_build import Recipe, build_on_node, variables_of_builders
 from pounce.mlflow_projects.environments import PythonEnv
 
 # Makes the folder, or does what the name of a package says.
 TOOL = """#!/bin/sh
 echo "$0 $*" >> "{log}"
+echo "$UV_DEFAULT_INDEX $https_proxy" > "{log}.index"
 case "$*" in *venv*--python*|*create*) for last; do :; done; case "$*" in *--file*) last=$(echo "$*" | sed 's/.*--prefix \\([^ ]*\\).*/\\1/');; esac
   mkdir -p "$last/bin"; echo "$$" > "$last/made-by";; esac
 case "$*" in
@@ -127,6 +128,14 @@ def test_it_is_made_by_a_worker_and_on_this_machine_where_the_configuration_says
     assert leases == [{"here": False, "imports": "no"}]
 
 
+def test_its_programs_have_the_index_and_the_proxy_of_the_machine_that_submits(tools, at_home, leases, monkeypatch):
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://me:password@index.example.org")
+    monkeypatch.setenv("https_proxy", "http://proxy:3128")
+    environment_lease.made(recipe("a"), Options(), "node")
+    assert (at_home / "calls.index").read_text() == "https://me:password@index.example.org http://proxy:3128\n"
+    assert set(variables_of_builders({"PIP_NO_INDEX": "1", "MLFLOW_TRACKING_TOKEN": "t", "HTTPS_PROXY": "p", "CCC": ""})) == {"PIP_NO_INDEX", "HTTPS_PROXY"}
+
+
 def test_a_job_without_a_gpu_makes_it_itself_and_one_that_holds_a_gpu_does_not(tools, leases, monkeypatch):
     for name, value in (("SLURM_JOB_ID", "7"), ("SLURMD_NODENAME", "g1"), ("CUDA_VISIBLE_DEVICES", "")):
         monkeypatch.setenv(name, value)
@@ -181,9 +190,9 @@ def test_a_node_without_a_network_is_told_with_another_way(tools, leases):
 def test_a_folder_that_the_node_does_not_see_is_named_before_anything_is_made(tools, at_home):
     environment_cache.cache().mkdir(parents=True)
     plan = recipe("a")
-    assert "does not see" in refusal(lambda: build_on_node(plan, "a token")).text
+    assert "does not see" in refusal(lambda: build_on_node(plan, "a token", {})).text
     Path(f"{plan.prefix}.lock").write_text("host 1 another\n")
-    assert "XDG_CACHE_HOME" in refusal(lambda: build_on_node(plan, "a token")).remedy
+    assert "XDG_CACHE_HOME" in refusal(lambda: build_on_node(plan, "a token", {})).remedy
     assert tools() == []
 
 

@@ -182,7 +182,7 @@ def test_a_cache_that_the_node_does_not_see_ends_the_run_before_its_job(alice):
     assert "XDG_CACHE_HOME" in run.output and alice.store.rows("select run_uuid from runs") == []
 
 
-@only_in_long_runs("it installs packages from an index; tests/python/mlflow_projects_test.py has programs in the place of uv and conda")
+@only_in_long_runs("it installs packages from an index; tests/python/mlflow_environments_test.py has programs in the place of uv and conda")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("manager", ["uv", "virtualenv"])
 def test_a_step_of_the_example_has_the_environment_of_its_python_env_yaml_which_is_made_once(alice, manager):

@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,9 @@ from ..errors import BadRequest
 _LAST_LINES = 8
 _ENDS_S = 3.0  # how long a program may take to end when it was told to
 _OF_PYTHON = ("PYTHONPATH", "PYTHONHOME")  # pip would take the packages there for installed
+# Variables that say to pip, uv, conda and compilers what to do. Of others a worker has those that all workers have.
+_OF_BUILDERS = re.compile(r"(PIP|UV|CONDA|MAMBA|PYENV|CARGO)_\w+|(?i:(https?|all|no)_proxy)|SSL_CERT_(FILE|DIR)|"
+                          r"(REQUESTS|CURL)_CA_BUNDLE|NETRC|CC|CXX|(C|CXX|CPP|LD)FLAGS")
 _NO_NETWORK = re.compile(
     "name resolution|name or service not known|failed to resolve|dns error|network is unreachable|no route to host|"
     "connection refused|connection timed out|connecttimeout|newconnectionerror|failed to establish a new connection|"
@@ -37,9 +40,16 @@ class Recipe:
     commands: tuple[tuple[str, ...], ...]
 
 
-def build(recipe: Recipe, say: Callable[[str], None], lock: int, node: str = "") -> None:
+def variables_of_builders(environment: Mapping[str, str]) -> dict[str, str]:
+    """Those that the programs need on a node, too: indexes, proxies, compilers. Some hold passwords."""
+    return {name: value for name, value in environment.items() if _OF_BUILDERS.fullmatch(name)}
+
+
+def build(recipe: Recipe, say: Callable[[str], None], lock: int, node: str = "",
+          variables: Mapping[str, str] | None = None) -> None:
     """`say` gets each line that a program prints. The programs hold `lock`, too: it is not free while one of them still
-    writes. `node`: where this is; empty: the machine that submits.
+    writes. `node`: where this is; empty: the machine that submits. `variables`: for the programs, beside those of this
+    process.
 
     Raises
     ------
@@ -47,13 +57,14 @@ def build(recipe: Recipe, say: Callable[[str], None], lock: int, node: str = "")
         A program cannot be started, or failed; with its last lines.
     """
     for words in recipe.commands:
-        _run(words, recipe.directory, say, lock, node)
+        _run(words, recipe.directory, say, lock, node, variables or {})
 
 
-def build_on_node(recipe: Recipe, token: str) -> None:
+def build_on_node(recipe: Recipe, token: str, variables: Mapping[str, str]) -> None:
     """In a task on a lease. What the programs print is the task's output.
 
-    `token`: stands in the file of the cache's lock, which the submitting process holds.
+    `token`: stands in the file of the cache's lock, which the submitting process holds. `variables`: that process's, by
+    variables_of_builders().
     """
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     _check_same_folders(recipe, token, node)
@@ -62,7 +73,7 @@ def build_on_node(recipe: Recipe, token: str) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         shutil.rmtree(recipe.prefix, ignore_errors=True)
         try:
-            build(recipe, lambda line: print(line, flush=True), lock.fileno(), node)
+            build(recipe, lambda line: print(line, flush=True), lock.fileno(), node, variables)
         except BaseException:
             shutil.rmtree(recipe.prefix, ignore_errors=True)
             raise
@@ -90,8 +101,10 @@ def _token_in(file: str) -> str:
         return ""
 
 
-def _run(words: Sequence[str], directory: str, say: Callable[[str], None], lock: int, node: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_PYTHON}
+def _run(words: Sequence[str], directory: str, say: Callable[[str], None], lock: int, node: str,
+         variables: Mapping[str, str]) -> None:
+    whole = {**os.environ, **variables}
+    environment = {name: value for name, value in whole.items() if name not in _OF_PYTHON}
     try:
         program = subprocess.Popen(words, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sys
 import time
@@ -19,7 +20,7 @@ from ..client import Client
 from ..errors import BadRequest, PounceError
 from ..future import Future, engine_of
 from . import environment_cache
-from .environment_build import Recipe, build, build_on_node
+from .environment_build import Recipe, build, build_on_node, variables_of_builders
 
 _ENDS_S = 15.0  # a program that is stopped, and the job of the lease
 _WAY_OUT = 'make the environment on this machine with the key "build_on": "login", or name one with the key "env"'
@@ -97,7 +98,7 @@ def _build_on_lease(recipe: Recipe, options: Options, token: str, progress: Prog
         with Client(here=False, imports="no") as client:
             view, session = view_with(client, wanted, ""), session_of(client)
             with session.events_held_back():
-                future = view.submit(build_on_node, recipe, token)
+                future = view.submit(build_on_node, recipe, token, variables_of_builders(os.environ))
                 session.show_at(engine_of(future)[1], progress)
             try:
                 future.result()
