@@ -9,17 +9,20 @@ import contextlib
 import fcntl
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import BadRequest
 
 _LAST_LINES = 8
+_END_OF_LINE = re.compile(rb"[\r\n]")
+_STEP_S = 0.5
 _ENDS_S = 3.0  # how long a program may take to end when it was told to
 _OF_PYTHON = ("PYTHONPATH", "PYTHONHOME")  # pip would take the packages there for installed
 # Variables that say to pip, uv, conda and compilers what to do. Of others a worker has those that all workers have.
@@ -107,20 +110,19 @@ def _run(words: Sequence[str], directory: str, say: Callable[[str], None], lock:
     environment = {name: value for name, value in whole.items() if name not in _OF_PYTHON}
     try:
         program = subprocess.Popen(words, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                   start_new_session=True, pass_fds=[lock])
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+                                   pass_fds=[lock])
     except OSError as problem:
         where = f" on {node}" if node else ""
         raise BadRequest(f"{words[0]} cannot be started{where}: {problem.strerror}",
                          "See whether it is installed there." + (_otherwise() if node else "")) from None
     last: deque[str] = deque(maxlen=_LAST_LINES)
     assert program.stdout is not None
-    with program, program.stdout:
+    with program, program.stdout as output:
         try:
-            for line in program.stdout:
-                if line.strip():
-                    last.append(line.rstrip())
-                    say(last[-1])
+            for line in _lines(program, output.fileno()):
+                last.append(line)
+                say(line)
             program.wait()
         except BaseException:  # the user has stopped it
             _tell(program, signal.SIGTERM)
@@ -133,6 +135,22 @@ def _run(words: Sequence[str], directory: str, say: Callable[[str], None], lock:
         raise _failed(words, program.returncode, list(last), node)
 
 
+def _lines(program: subprocess.Popen[bytes], descriptor: int) -> Iterator[str]:
+    """Each as soon as it is there, also those of bars, until the program has ended. A signal that comes just before a
+    wait would be handled behind it, so none takes longer than _STEP_S."""
+    begun = b""
+    while True:
+        if not select.select([descriptor], [], [], _STEP_S)[0]:
+            if program.poll() is not None:  # what it has left behind keeps its output open
+                return
+            continue
+        data = os.read(descriptor, 64 * 1024)
+        *whole, begun = _END_OF_LINE.split(begun + data if data else begun + b"\n")
+        yield from (text for line in whole if (text := line.decode(errors="replace").rstrip()))
+        if not data:
+            return
+
+
 def _failed(words: Sequence[str], code: int, last: list[str], node: str) -> BadRequest:
     place = f" on {node}" if node else ""
     how = f"exit code {code}" if code > 0 else signal.Signals(-code).name
@@ -142,7 +160,8 @@ def _failed(words: Sequence[str], code: int, last: list[str], node: str) -> BadR
     elif _NO_NETWORK.search("\n".join(last)):
         remedy = (f"{node or 'This machine'} did not reach the package index: name one that it reaches, as pip, uv or "
                   "conda are configured." + (_otherwise() if node else ""))
-    return BadRequest(f"the project's environment cannot be made{place}: {Path(words[0]).name} ended with {how}",
+    program = words[2] if words[1] == "-m" else Path(words[0]).name
+    return BadRequest(f"the project's environment cannot be made{place}: {program} ended with {how}",
                       remedy, {"last_lines": "\n".join(last)})
 
 
@@ -150,7 +169,7 @@ def _otherwise() -> str:
     return ' Or make it on the machine that submits: "build_on": "login".'
 
 
-def _tell(program: subprocess.Popen[str], number: int) -> None:
+def _tell(program: subprocess.Popen[bytes], number: int) -> None:
     """Signals the program's whole group; the program itself may be gone."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(program.pid, number)

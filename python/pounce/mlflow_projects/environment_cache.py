@@ -18,6 +18,7 @@ from ..errors import BadRequest
 from .environment_build import Recipe
 
 _DONE = ".pounce-complete"  # in an environment that was made to its end
+_LOOK_S = 0.2  # between two looks at a lock that another process holds
 _SEEN_WITHIN_S = 60.0  # NFS remembers so long that a file was not there
 
 # Makes the environment, and returns who did, in words. It gets the lock's descriptor, and the token in its file.
@@ -80,10 +81,10 @@ def _locked(recipe: Recipe) -> Iterator[tuple[int, str]]:
     and has the token by which a node knows that it sees the same folder."""
     with open(f"{recipe.prefix}.lock", "a+") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            _say(f"waiting for {_holder(file)}, which makes the project's environment")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            if not _is_taken(file):
+                _say(f"waiting for {_holder(file)}, which makes the project's environment")
+                while not _is_taken(file):
+                    time.sleep(_LOOK_S)
         except OSError as problem:
             raise BadRequest(f"{cache()} lies on a file system without locks: {problem.strerror}",
                              "Name a folder on another one with XDG_CACHE_HOME.") from None
@@ -93,6 +94,15 @@ def _locked(recipe: Recipe) -> Iterator[tuple[int, str]]:
         file.flush()
         os.fsync(file.fileno())
         yield file.fileno(), token
+
+
+def _is_taken(file: TextIO) -> bool:
+    """Whether this process has the lock now."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _holder(file: TextIO) -> str:
