@@ -132,7 +132,7 @@ def test_a_call_that_goes_on_is_told_of_and_a_cancel_still_ends_it(capsys):
 
 def test_a_call_with_a_name_is_interrupted_in_time_too_and_one_that_runs_again_waits_for_the_end():
     ordered, left = [], [0.4]
-    core = SimpleNamespace(interrupt_before_end=lambda *words: ordered.append(words), limit_reached=lambda: 1, end_came_nearer=lambda: False)
+    core = SimpleNamespace(interrupt_before_end=lambda *words: ordered.append(words), limit_reached=lambda: 1, preempted=lambda: False)
     limit = CallLimit(core, "g1", lambda: left[0], lambda: False)
     function = test_a_call_with_a_name_is_interrupted_in_time_too_and_one_that_runs_again_waits_for_the_end
     limit.function_begins(function)
