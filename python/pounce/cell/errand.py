@@ -24,6 +24,12 @@ def run_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: 
         No worker is there.
     PounceError
     """
+    return sent_there(view_of, is_there, output, function, *args)()
+
+
+def sent_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: Sink | None,
+               function: Callable[..., Any], *args: Any) -> Callable[[], Any]:
+    """The same in two steps: returns, when the task has its place behind those sent before, what blocks for the result."""
     if not is_there():
         raise _gone()
     done, view = threading.Event(), view_of()
@@ -33,14 +39,18 @@ def run_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: 
         if output is not None:
             session.show_at(engine_of(future)[1], output)
     future.add_done_callback(lambda _: done.set())
-    try:
-        while not done.wait(_LOOK_S):
-            if not is_there():
-                raise _gone()
-        return future.result(0)
-    finally:
-        if not done.is_set():
-            view.cancel(future)
+
+    def result() -> Any:
+        try:
+            while not done.wait(_LOOK_S):
+                if not is_there():
+                    raise _gone()
+            return future.result(0)
+        finally:
+            if not done.is_set():
+                view.cancel(future)
+
+    return result
 
 
 def _gone() -> errors.LeaseEnded:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib.util
 import linecache
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from types import FunctionType
@@ -72,6 +73,8 @@ class Remote:
         self.released: Callable[[], None] = lambda: None  # called when all workers were given back
         # Whose worker runs the cell that the notebook waits for, and with which target.
         self._front: tuple[NotebookState, Target] | None = None
+        # For a task that must not stand behind a cell: held while it is sent, from before is_running().
+        self.sending = threading.Lock()
 
     # ---- cells ----
 
@@ -131,34 +134,35 @@ class Remote:
                 state = self.workers.state(line.target)
                 sent = self._packed(line, wanted, source, number, record, loop, stays)
             parcel, words = sent
-            future = self._view(line).submit(runner.run_cell, *words)
-            if line.held and self.hold is not None:
-                self.hold.waits_for(future)
-            if self.waiting is not None:
-                self.waiting.waits_for(future)
-            engine_of(future)[1].running_line = RunningLine(functools.partial(self.ask_use, state))
             reply: CellReply | None = None
-            try:
-                with self._in_front(state, line.target), contextlib.nullcontext() if state.held else \
-                        self.workers.successors.watching(state, self.workers.client(state), line.target):
-                    reply = wait(future, KernelLeaves(self.shell) if record is not None else None)
-            except LeftBehind:
-                output = CellOutput(self.shell)
-                session, task = engine_of(future)
-                session.show_at(task, output)
-                self._goes_on(line, number, parcel, words, future, output, None, record)
-                seeds.cell_left_behind()
-                raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
-            except errors.Cancelled:
-                if self.waiting is not None and self.waiting.leaves:
-                    raise PutBehind from None
-                raise
-            except _DEATHS as error:
-                state.crashed |= not _was_refused(error)
-                raise
-            finally:
-                if watch is not None:
-                    watch.ran(future, reply)
+            with self._in_front(state, line.target):
+                future = self._view(line).submit(runner.run_cell, *words)
+                if line.held and self.hold is not None:
+                    self.hold.waits_for(future)
+                if self.waiting is not None:
+                    self.waiting.waits_for(future)
+                engine_of(future)[1].running_line = RunningLine(functools.partial(self.ask_use, state))
+                try:
+                    with contextlib.nullcontext() if state.held else \
+                            self.workers.successors.watching(state, self.workers.client(state), line.target):
+                        reply = wait(future, KernelLeaves(self.shell) if record is not None else None)
+                except LeftBehind:
+                    output = CellOutput(self.shell)
+                    session, task = engine_of(future)
+                    session.show_at(task, output)
+                    self._goes_on(line, number, parcel, words, future, output, None, record)
+                    seeds.cell_left_behind()
+                    raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
+                except errors.Cancelled:
+                    if self.waiting is not None and self.waiting.leaves:
+                        raise PutBehind from None
+                    raise
+                except _DEATHS as error:
+                    state.crashed |= not _was_refused(error)
+                    raise
+                finally:
+                    if watch is not None:
+                        watch.ran(future, reply)
             assert reply is not None
             if reply.not_held:
                 raise errors.Cancelled("the cell has not run: its worker is not the one that this notebook held",
@@ -186,7 +190,8 @@ class Remote:
 
     @contextlib.contextmanager
     def _in_front(self, state: NotebookState, target: Target) -> Iterator[None]:
-        self._front = (state, target)
+        with self.sending:
+            self._front = (state, target)
         try:
             yield
         finally:
@@ -277,8 +282,9 @@ class Remote:
         with keeping.noted(record):
             line = self.workers.for_line(line)
             parcel, words = self._packed(line, wanted, source, number, record)
-            future = self._sent_behind(line, words, output)
-        job = self._goes_on(line, number, parcel, words, future, output, watch, record)
+            with self.sending:
+                future = self._sent_behind(line, words, output)
+                job = self._goes_on(line, number, parcel, words, future, output, watch, record)
         if not line.name:
             return job
         self.shell.push({line.name: job})

@@ -22,6 +22,7 @@ class Waiting:
     of: StandIn
     state: NotebookState
     output: CellOutput  # of the page's message
+    is_sent: bool = False  # beside the cell that runs
     over: threading.Event = field(default_factory=threading.Event)
 
 

@@ -2,15 +2,18 @@
 
 While its worker runs no cell a message is a task there, and the kernel waits for it as it would for the callback: what
 the callback shows comes before the kernel is idle again. While a cell runs the message goes beside it, and waits there
-until the cell lets callbacks run.
+until the cell lets callbacks run. No task of a message stands behind a cell: JupyterLab sends the messages of all widgets
+on one subshell, which would wait with it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from ... import errors
@@ -19,7 +22,7 @@ from ..._engine.session import Session
 from ..._worker.cell import runner
 from ..._worker.cell.comm_events import HERE, KIND, CommEvent, Json, packed
 from ..background import CellOutput
-from ..errand import run_there
+from ..errand import sent_there
 from ..notebook_state import NotebookState
 from ..remote import Remote
 from ..target import Target
@@ -36,7 +39,6 @@ class Road:
     def __init__(self, shell: Any, remote: Remote):
         self._shell, self._remote = shell, remote
         self._id, self._numbers = os.urandom(8).hex(), itertools.count(1)
-        self._lock = threading.Lock()  # events are numbered in the order in which they are sent
         self._answers = Answers()
         self._arrivals = Arrivals()
 
@@ -64,40 +66,47 @@ class Road:
         if state is None:
             return self._gone(of, output)
         of.session.takers[KIND] = self._answers.heard
-        with self._lock:
-            buffers = [bytes(buffer) for buffer in message.get("buffers") or ()]
+        buffers = [bytes(buffer) for buffer in message.get("buffers") or ()]
+        with self._remote.sending:  # events are sent in the order of their numbers
             event = CommEvent(self._id, next(self._numbers), kind, of.comm_id, data, _header(message),
                               message.get("metadata") or {}, buffers)
-            waits = self._answers.waits_for(Waiting(event, of, state, output))
-            beside = self._remote.is_running(state) and self._beside(state, event)
-        if beside:
-            waits.over.wait(_BESIDE_S)
-        elif not self._remote.is_running(state):
-            self._there(state)
+            self._answers.waits_for(Waiting(event, of, state, output))
+            handled = self._sent(state)
+        handled()
 
-    def _beside(self, state: NotebookState, event: CommEvent) -> bool:
-        """Whether it is on its way, and nothing older waits for the cell."""
-        worker = self._remote.reached(state)
-        text = packed(event)
-        if worker is None or len(text) > _MOST_BESIDE_BYTES:
-            return False
-        is_first = len(self._answers.of(state)) == 1
-        return worker.session.core.look(worker.lease, event.number, text) and is_first
-
-    def _there(self, state: NotebookState) -> None:
-        """Runs all that waits for that worker, and blocks until then."""
+    def _sent(self, state: NotebookState) -> Callable[[], None]:
+        """Sends what waits for that worker. Returns what blocks until it is handled; in a cell, for a moment. The caller
+        holds `sending`: else a cell might come first, and a page that waits behind it could reach no widget meanwhile."""
         waiting = self._answers.of(state)
+        if self._remote.is_running(state):
+            return self._beside(state, waiting)
         workers = self._remote.workers
         try:
-            reply: CallbacksReply = run_there(
+            replied = sent_there(
                 lambda: workers.at(state.target or Target(), state), lambda: workers.reached(state) is not None,
                 self._answers, runner.run_callbacks, [one.event for one in waiting])
-        except errors.LeaseEnded:
-            for one in waiting:
-                self._gone(one.of, one.output)
         except errors.PounceError as error:
-            for one in waiting:
-                one.output.printed(True, f"pounce: {error}\n".encode())
+            return functools.partial(self._failed, waiting, error)
+        return functools.partial(self._handled, state, waiting, replied)
+
+    def _beside(self, state: NotebookState, waiting: list[Waiting]) -> Callable[[], None]:
+        """What cannot be sent waits for the cell's end, and with it what is behind it."""
+        worker = self._remote.reached(state)
+        for one in waiting:
+            if not one.is_sent:
+                text = packed(one.event)
+                one.is_sent = worker is not None and len(text) <= _MOST_BESIDE_BYTES and worker.session.core.look(
+                    worker.lease, one.event.number, text)
+            if not one.is_sent:
+                return _nothing
+        return functools.partial(waiting[0].over.wait, _BESIDE_S) if len(waiting) == 1 else _nothing
+
+    def _handled(self, state: NotebookState, waiting: list[Waiting], replied: Callable[[], CallbacksReply]) -> None:
+        """Blocks until the task has run all of them."""
+        try:
+            reply = replied()
+        except errors.PounceError as error:
+            self._failed(waiting, error)
         else:
             names, number = self._shell.user_ns, self._remote.number()
             state.ledger.assigned(reply.assigned, names, number, state.turn)
@@ -109,10 +118,23 @@ class Road:
             for one in waiting:
                 self._answers.over(one)
 
+    def _failed(self, waiting: list[Waiting], error: errors.PounceError) -> None:
+        for one in waiting:
+            if isinstance(error, errors.LeaseEnded):
+                self._gone(one.of, one.output)
+            else:
+                one.output.printed(True, f"pounce: {error}\n".encode())
+            self._answers.over(one)
+
     def cell_ended(self, state: NotebookState) -> None:
         """What came too late for the cell runs now. Does not block."""
         if self._answers.of(state):
-            threading.Thread(target=self._there, args=(state,), name="pounce-widgets", daemon=True).start()
+            threading.Thread(target=self._after_cell, args=(state,), name="pounce-widgets", daemon=True).start()
+
+    def _after_cell(self, state: NotebookState) -> None:
+        with self._remote.sending:
+            handled = self._sent(state) if self._answers.of(state) else _nothing
+        handled()
 
     # ---- whose worker has gone ----
 
@@ -152,6 +174,10 @@ class Road:
                 return (f"the worker of this {of.what} has gone: a cell that reads {name} restores it with its "
                         "variables, and it answers again")
         return f"no worker answers this {of.what}, and no variable has it: run the cell that made it again"
+
+
+def _nothing() -> None:
+    """It is not waited for."""
 
 
 def _header(message: Json) -> Json:
