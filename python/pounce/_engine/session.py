@@ -7,6 +7,7 @@ waits does the notifier thread do it (it sleeps in C++ without the GIL). C++ nev
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import json
 import math
 import os
@@ -34,6 +35,7 @@ from .pools import Pool, pool_of
 from .questions import Answer, Question, Questions
 from .reclaimed import Reclaimed
 from .reports_shown import ReportsShown
+from .shell import show_at
 from .status_line import QUIET_S, StatusLine, output
 from .task import Task
 from .time_left import TimeLeft, cell_number
@@ -247,6 +249,7 @@ class Session:
         status: StatusLine | None = None
         reports = ReportsShown(task)
         chain = [task]  # the last task is sent, or waits for another session's
+        task.place = contextvars.copy_context()
         try:
             while not task.over:
                 last = self._last_of(chain)
@@ -281,6 +284,7 @@ class Session:
                 self.cancel(task)
             raise
         finally:
+            task.place = None
             if status is not None:
                 status.finish()
                 reports.update()
@@ -326,8 +330,10 @@ class Session:
                 elif isinstance(event, _core.Printed):
                     if (task := self._showing(event.task)) is not None:
                         task.shows().printed(event.text)
-                    output = self._outputs.get(event.task)
-                    (output.printed if output else _show)(event.to_stderr, event.text)
+                    if (output := self._outputs.get(event.task)) is not None:
+                        output.printed(event.to_stderr, event.text)
+                    else:
+                        show_at(task and task.place, _show, event.to_stderr, event.text)
                 elif isinstance(event, _core.Message):
                     self._message(event)
                 elif isinstance(event, _core.Told):
@@ -372,7 +378,7 @@ class Session:
         if event.task in self._outputs:
             self._outputs[event.task].message(message, event.buffers)
         else:
-            display.republish(message, event.buffers)
+            show_at(task and task.place, display.republish, message, event.buffers)
 
     def _showing(self, id: str) -> Task | None:
         """The task, whose output is about to be shown."""

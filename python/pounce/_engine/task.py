@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import contextvars
 import sys
 import threading
 import time
@@ -40,7 +41,7 @@ class Task:
     """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "first", "given_up", "heard", "id",
-                 "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "offer", "over", "passed_on", "record",
+                 "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "offer", "over", "passed_on", "place", "record",
                  "reports", "running_line", "sends_again", "spared", "submit_copy", "watched", "why_cancelled",
                  "why_given_up", "worker")
 
@@ -74,6 +75,7 @@ class Task:
         self.first: FirstOutput | None = None  # None: it has shown nothing yet
         self.offer: Offer | None = None  # under a cell that a notebook waits for
         self.running_line: RunningLine | None = None  # under a cell
+        self.place: contextvars.Context | None = None  # of the code that waits for it
         self.heard: Callable[[], object] | None = None  # called after each report, by any thread; returns at once
         self._future: concurrent.futures.Future[Any] | None = None
 

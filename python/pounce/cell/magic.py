@@ -12,6 +12,7 @@ from .. import errors
 from .._common.names_shown import LAST
 from .._common.quiet_compile import python_of, quiet_compile
 from .._common.settings.shell import names_read
+from .._engine.shell import cell_begins
 from . import attaching, gang_cells, holding
 from .completion import Completion
 from .held_cells import HELD, HeldCells
@@ -31,6 +32,8 @@ def load(shell: Any) -> None:
         return
     magics = PounceMagics(shell)
     shell.register_magics(magics)
+    cell_begins()
+    shell.events.register("pre_run_cell", cell_begins)
     shell.events.register("post_run_cell", magics.remote.cell_ended)
     magics.completion.register(shell)
     look.register(shell, magics.remote)
