@@ -145,6 +145,45 @@ def test_an_event_that_comes_in_another_cell_is_handled_at_its_end(there):
     assert page.ended(cell).stdout.splitlines()[-1] == "still 1"
 
 
+WAITS_FOR_A_CELL = """
+import time
+from pounce.cell.widgets import road
+sends, remote = road.sent_there, get_ipython().magics_manager.registry["PounceMagics"].remote
+def waits_for_a_cell(*arguments):
+    until = time.monotonic() + 2
+    while remote._front is None and time.monotonic() < until: time.sleep(0.01)
+    road.sent_there = sends
+    return sends(*arguments)
+road.sent_there = waits_for_a_cell"""
+
+
+def test_a_move_that_comes_just_before_a_cell_does_not_keep_the_next_one_waiting(there):
+    page = there.remote
+    page.cell(MAGIC + "moves.clear()")
+    assert page.cell(WAITS_FOR_A_CELL).of("error") == []
+    first = page.move("slider", 61, beside=True)
+    page.until(first, lambda shown: shown.messages)  # its handler has begun
+
+    cell = page.begin(MAGIC + "while 62 not in moves: await asyncio.sleep(0.01)\nmoves")
+    second = page.move("slider", 62, beside=True)
+
+    assert page.ended(cell).value == "[61, 62]"
+    assert [page.ended(each).stdout for each in (first, second)] == ["moved to 122\n", "moved to 124\n"]
+
+
+def test_what_a_task_prints_after_a_widgets_message_is_shown_under_the_last_cell(there):
+    page = there.remote
+    page.cell("import os, pounce, time\nclient = pounce.Client()\ndef prints():\n    while not os.path.exists('printed now'): time.sleep(0.01)\n    print('from the task')")
+    cell = page.begin("later = client.submit(prints)")
+    assert page.ended(cell).of("error") == []
+    page.ended(page.move("slider", 63, beside=True))
+
+    touch(there.folder, "printed now")
+
+    assert page.until(cell, lambda shown: "\n" in shown.stdout).stdout == "from the task\n"
+    page.cell("client.close()")
+
+
 def test_a_callback_that_blocks_is_stopped_and_the_next_one_runs(there):
     page = there.remote
     page.cell(MAGIC + "def blocks(_):\n    Path('blocks').touch()\n    while True: time.sleep(0.01)\nbutton.on_click(blocks)")
