@@ -32,7 +32,7 @@ FEATURES = {
     "why something waits, and until when": ["waiting", "eta", "usage", "pouncectl", "large_cluster"],
     "pools, gangs": ["pool", "gang", "elastic_gang", "crowd", "small_gpus"],
     "inside a job; batch": ["here", "slurm_variables", "batch", "detached", "quickstart_here", "compat", "mlflow_projects"],
-    "notebooks, state, checkpoints": ["cell", "come_back", "lab", "lab_choices", "hub", "front_ends", "papermill", "frameworks", "state", "checkpoint"],
+    "notebooks, state, checkpoints": ["cell", "come_back", "lab", "lab_choices", "lab_live", "hub", "front_ends", "papermill", "frameworks", "state", "checkpoint"],
     "faults and refusals, told": ["trouble", "cancel", "job_fault", "task_fault", "kernel_fault", "node_fault", "controller_fault", "clock_fault",
                                   "state_folder_fault", "gpu_health"],
     "attacks, secrets": ["attack", "marker_hunt", "bridge"],

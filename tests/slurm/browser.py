@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 PORT = 9515
@@ -56,6 +58,27 @@ class Browser:
     def allow(self, what: str) -> None:
         """As if the user had allowed it: ``notifications``."""
         self._ask("POST", f"{self._session}/permissions", {"descriptor": {"name": what}, "state": "granted"})
+
+    def drag(self, selector: str, start: tuple[int, int], end: tuple[int, int]) -> None:
+        """With the mouse, between two places that are counted from the element's middle."""
+        found = self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
+        to = lambda place, ms: {"type": "pointerMove", "origin": found, "x": place[0], "y": place[1], "duration": ms}
+        middle = ((start[0] + end[0]) // 2, (start[1] + end[1]) // 2)
+        steps = [to(start, 0), {"type": "pointerDown", "button": 0}, to(middle, 100), to(end, 100), {"type": "pointerUp", "button": 0}]
+        mouse = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": steps}
+        self._ask("POST", f"{self._session}/actions", {"actions": [mouse]})
+
+    @contextlib.contextmanager
+    def other_tab(self) -> Iterator[None]:
+        """What is opened and looked at meanwhile is in a new tab."""
+        before = self._ask("GET", f"{self._session}/window")
+        new = self._ask("POST", f"{self._session}/window/new", {"type": "tab"})["handle"]
+        self._ask("POST", f"{self._session}/window", {"handle": new})
+        try:
+            yield
+        finally:
+            self._ask("DELETE", f"{self._session}/window")
+            self._ask("POST", f"{self._session}/window", {"handle": before})
 
     def picture(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._ask("GET", f"{self._session}/screenshot")))

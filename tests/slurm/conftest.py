@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -89,8 +90,14 @@ _numbers = iter(range(10_000))
 
 
 @pytest.fixture
-def login_node(cluster, request):
+def login_node(cluster):
     """Makes login nodes: `login_node()` one on the shared cluster, `login_node(cluster_id)` one elsewhere."""
+    with login_nodes() as make:
+        yield make
+
+
+@contextlib.contextmanager
+def login_nodes():
     nodes: list[LoginNode] = []
 
     def make(cluster_id: int = SHARED) -> LoginNode:
@@ -100,9 +107,11 @@ def login_node(cluster, request):
         nodes.append(node)
         return node
 
-    yield make
-    for node in nodes:
-        node.disconnect()
+    try:
+        yield make
+    finally:
+        for node in nodes:
+            node.disconnect()
 
 
 @pytest.fixture

@@ -40,21 +40,17 @@ class HubLab(Lab):
 
     listens = "JupyterHub is now running"
 
-    def __init__(self, user: User, *sources: str):
-        self.user = user
-        super().__init__(user, *sources)
-
-    def open(self) -> None:
+    def open(self, name: str = "training") -> None:
         self.browser.open(f"{SITE}/hub/login?next=/hub/spawn")
         wait_until(lambda: self._sees("return document.querySelector('#username_input, #login_submit') != null"), SECONDS, "the hub asks who it is")
         self.browser.type_into("#username_input", str(self.user.user))
         self.browser.click("#login_submit")
         wait_until(lambda: self._sees("return location.pathname.startsWith('/user/')"), SECONDS, "the hub has started the server")
-        self.open_again()
+        self.open_again(name)
 
-    def open_again(self) -> None:
+    def open_again(self, name: str = "training") -> None:
         """As one who is signed in, and whose server runs."""
-        self.browser.open(f"{SITE}/user/{self.user.user}/{self.page}/training.ipynb")
+        self.browser.open(f"{SITE}/user/{self.user.user}/{self.page}/{name}.ipynb")
         self._wait_for_kernel()
 
     def start_again(self) -> None:
@@ -87,8 +83,8 @@ class HubLab(Lab):
         except BrowserError:  # the page is still loading
             return False
 
-    def _prepare(self, sources: tuple[str, ...]) -> None:
-        super()._prepare(sources)
+    def _prepare(self) -> None:
+        super()._prepare()
         (self.folder / "config" / "jupyter_server_config.json").write_text(json.dumps(ALONE))
         (self.folder / "config" / "labconfig" / "page_config.json").write_text(json.dumps(ALONE_ON_THE_PAGE))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
 
 import nbformat
+import psutil
 from browser import END, PORT, Browser, BrowserError
 from login_node import Running, User, wait_until
 from nbformat.v4 import new_code_cell, new_notebook
@@ -64,8 +66,9 @@ class Lab:
         for folder in (self.folder, self.folder / "profile"):
             folder.mkdir()
             folder.chmod(0o777)  # the user writes there
-        self._prepare(sources)
-        self.server = self._served(user)
+        self._prepare()
+        self._write("training", sources)
+        self.user, self.server = user, self._served(user)
         self.browser = self.begun(user, self.folder / "profile")
         wait_until(lambda: self.listens in self.server.output, SECONDS, "the server listens")
         self.open()
@@ -77,10 +80,49 @@ class Lab:
         wait_until(lambda: "was started successfully" in driver.output, SECONDS, "chromedriver listens")
         return Browser(user.node.address, profile)
 
-    def open(self) -> None:
-        """The notebook, with its kernel or a new one."""
-        self.browser.open(f"{SITE}/{self.page}/training.ipynb?token=lab")
+    def open(self, name: str = "training") -> None:
+        """A notebook, with its kernel or a new one."""
+        self._name = name
+        self.browser.open(f"{SITE}/{self.page}/{name}.ipynb?token=lab")
         self._wait_for_kernel()
+
+    def open_new(self, name: str, *sources: str) -> None:
+        """Another notebook of these cells, with a kernel of its own."""
+        self._write(name, sources)
+        self.open(name)
+
+    def reopen(self) -> None:
+        """Closes the browser, and opens the notebook in another, whose kernel has gone on."""
+        self.browser.close()
+        profile = self.folder / "second profile"
+        profile.mkdir()
+        profile.chmod(0o777)
+        self.browser = Browser(self.user.node.address, profile)
+        self.open(self._name)
+
+    def restart_kernel(self) -> None:
+        """By the toolbar's button, which wants to be confirmed."""
+        before = self._kernels()
+        self.click("notebook:restart-kernel")
+        accept = ".jp-Dialog .jp-mod-accept"
+        wait_until(lambda: self.browser.script("return document.querySelector(arguments[0]) != null", accept), SECONDS, "it is to be confirmed")
+        self.browser.click(accept)
+        wait_until(lambda: self._kernels() - before and before - self._kernels(), SECONDS, "another kernel is there")
+        self._wait_for_kernel()
+
+    def end_kernels(self) -> None:
+        """Those of all notebooks, as a user shuts them down; their workers go back."""
+        self.browser.script("""for (const one of await (await fetch('/api/kernels?token=lab')).json())
+            await fetch(`/api/kernels/${one.id}?token=lab`, {method: 'DELETE'})""")
+        wait_until(lambda: not self._kernels(), SECONDS, "no kernel is left")
+
+    def _kernels(self) -> set[int]:
+        found = set()
+        for pid in self.user.node.pids():
+            with contextlib.suppress(psutil.Error):
+                if "ipykernel_launcher" in psutil.Process(pid).cmdline():
+                    found.add(pid)
+        return found
 
     def cell(self, number: int) -> Cell:
         return self.cells(self.browser, number)
@@ -127,7 +169,7 @@ class Lab:
         return {f"JUPYTER_{what}": str(self.folder / place) for what, place in (
             ("CONFIG_DIR", "config"), ("DATA_DIR", "data"), ("RUNTIME_DIR", "runtime"), ("PATH", "share"))}
 
-    def _prepare(self, sources: tuple[str, ...]) -> None:
+    def _prepare(self) -> None:
         kernel = self.folder / "share" / "kernels" / "cells"
         settings = self.folder / "config" / "labconfig"
         for folder in (kernel, settings):
@@ -140,8 +182,10 @@ class Lab:
         (self.folder / "config").chmod(0o777)
         (kernel / "kernel.json").write_text(json.dumps(KERNEL))
         (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
+
+    def _write(self, name: str, sources: tuple[str, ...]) -> None:
         about = {"kernelspec": {"name": "cells", "display_name": "Python", "language": "python"}}
-        notebook = self.folder / "training.ipynb"
+        notebook = self.folder / f"{name}.ipynb"
         nbformat.write(new_notebook(cells=[new_code_cell(source) for source in sources], metadata=about), notebook)
         notebook.chmod(0o666)
 

@@ -46,23 +46,6 @@ def train_it(epochs: int, rate: float = 0.1):
 
 network = Net()"""
 
-RIGHT = "\ue014"  # WebDriver's arrow key
-SLIDER = """\
-%%pounce --gpu 1
-import numpy as np
-import matplotlib.pyplot as plt
-from ipywidgets import IntSlider, interact
-
-points, number = np.linspace(0, 6, 400), IntSlider(value=2, min=1, max=9, description="waves")
-
-@interact(number=number)
-def waves(number):
-    plt.figure(figsize=(5, 1.4))
-    plt.plot(points, np.sin(number * points))
-    plt.show()
-    print("waves:", number)"""
-
-
 @pytest.fixture
 def lab(make_user):
     if not JUPYTER.exists():
@@ -152,18 +135,3 @@ def test_notebook_7_shows_a_bar_that_moves_and_what_a_cell_has_left(lab):
     assert "KeyboardInterrupt" in training.shown
     after = page.ran(2)
     assert after.has("img") and "('still there:', True)" in after.shown
-
-
-def picture_of(cell) -> str:
-    return cell._of(".querySelector('.jp-OutputArea img')?.src ?? ''")
-
-
-def test_a_slider_of_a_cell_that_has_ended_draws_its_picture_anew(lab):
-    page = lab("import pounce", SLIDER)
-    page.ran(0)
-    drawn = page.ran(1)
-    wait_until(lambda: "waves: 2" in drawn.shown and drawn.has(".noUi-handle"), 120, "the slider is drawn")
-    before = picture_of(drawn)
-    page.browser.type_into(".noUi-handle", RIGHT)
-    wait_until(lambda: "waves: 3" in drawn.shown, 120, "the slider's callback has run")
-    wait_until(lambda: picture_of(drawn) not in ("", before), 60, "another picture is there")

@@ -20,9 +20,14 @@ export default {
 
 // On a page of its own: requests go to the server that sent it.
 export function begin(el) {
-  const key = openedWith();
+  const opened = openedWith();
   const panel = new Panel(el, async (request) => {
-    const headers = { Authorization: `Bearer ${await key}`, "Content-Type": "application/json" };
+    const { key, refused } = await opened;
+    if (refused) {
+      panel.close();
+      return panel.show({ trouble: refused });
+    }
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     try {
       const answer = await fetch("/panel", { method: "POST", headers, body: JSON.stringify(request) });
       if (answer.status === 401) panel.close();
@@ -41,8 +46,9 @@ async function openedWith() {
   if (token) {
     const answer = await fetch("/key", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
     if (answer.ok) sessionStorage.setItem("key", (await answer.json()).key);
+    else if (!sessionStorage.getItem("key")) return { refused: (await answer.json()).message };
   }
-  return sessionStorage.getItem("key") ?? "";
+  return { key: sessionStorage.getItem("key") ?? "" };
 }
 
 class Panel {
