@@ -333,7 +333,7 @@ class Session:
                     if (output := self._outputs.get(event.task)) is not None:
                         output.printed(event.to_stderr, event.text)
                     else:
-                        show_at(task and task.place, _show, event.to_stderr, event.text)
+                        show_at(task.place if task is not None else None, _show, event.to_stderr, event.text)
                 elif isinstance(event, _core.Message):
                     self._message(event)
                 elif isinstance(event, _core.Told):
@@ -378,7 +378,7 @@ class Session:
         if event.task in self._outputs:
             self._outputs[event.task].message(message, event.buffers)
         else:
-            show_at(task and task.place, display.republish, message, event.buffers)
+            show_at(task.place if task is not None else None, display.republish, message, event.buffers)
 
     def _showing(self, id: str) -> Task | None:
         """The task, whose output is about to be shown."""

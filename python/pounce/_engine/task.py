@@ -41,9 +41,9 @@ class Task:
     """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "first", "given_up", "heard", "id",
-                 "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "offer", "over", "passed_on", "place", "record",
-                 "reports", "running_line", "sends_again", "spared", "submit_copy", "watched", "why_cancelled",
-                 "why_given_up", "worker")
+                 "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "offer", "over", "passed_on", "place",
+                 "record", "reports", "running_line", "sends_again", "spared", "submit_copy", "watched",
+                 "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
