@@ -118,19 +118,32 @@ def test_of_many_events_that_wait_the_last_of_each_widget_counts_and_every_click
 @pytest.mark.parametrize("loop", [
     "while not os.path.exists({0!r}): await asyncio.sleep(0.01)",
     "for _ in pounce.steps(range(10**9)):\n    time.sleep(0.01)\n    if os.path.exists({0!r}): break"])
-@pytest.mark.parametrize("behind", ["", " --bg"])
-def test_a_cell_that_awaits_or_steps_lets_callbacks_run(there, loop, behind):
-    page, name = there.remote, f"during{len(loop)}{behind.strip()}"
+@pytest.mark.parametrize(("behind", "beside"), [("", True), ("", False), (" --bg", False)])
+def test_a_cell_that_awaits_or_steps_lets_callbacks_run(there, loop, behind, beside):
+    page, name = there.remote, f"during{len(loop)}{behind.strip()}{beside}"
     page.cell(MAGIC + f"def ends(change): print('here'); Path({name!r}).touch()\nslider.observe(ends, 'value'); slider.value = 0")
     cell = page.begin(MAGIC.strip() + f"{behind}\nprint('begins')\n{loop.format(name)}\nprint('ends')")
     page.until(cell, lambda shown: "begins" in shown.stdout)
 
-    moved = page.move("slider", 30, beside=not behind)  # while the kernel waits for a cell only a subshell answers
+    moved = page.move("slider", 30, beside=beside)
     page.until(cell, lambda shown: "ends" in shown.stdout)
 
     assert "here\n" in page.until(moved, lambda shown: "here" in shown.stdout).stdout  # the event's, and not the cell's
     assert page.ended(cell).stdout == "begins\nends\n"
     page.cell(MAGIC + "slider.unobserve(ends, 'value')")
+
+
+def test_messages_that_change_to_a_subshell_in_a_cell_keep_their_order(there):
+    page = there.remote
+    cell = page.begin(MAGIC + "moves.clear(); print('begins')\nwhile 52 not in moves: await asyncio.sleep(0.01)\nmoves, len(clicks)")
+    page.until(cell, lambda shown: "begins" in shown.stdout)
+
+    sent = [page.click("button"), page.move("slider", 51), page.click("button", beside=True), page.move("slider", 52, beside=True)]
+
+    ended = page.ended(cell)
+    clicked = "in the output\nbelow it\n"
+    assert [page.ended(each).stdout for each in sent] == [clicked, "moved to 102\n", clicked, "moved to 104\n"]
+    assert ended.value.startswith("([51, 52], ")
 
 
 def test_an_event_that_comes_in_another_cell_is_handled_at_its_end(there):

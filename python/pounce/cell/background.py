@@ -104,16 +104,16 @@ class CellJob:
     """
 
     def __init__(self, view: Any, target: Callable[[], Any], future: Any, output: CellOutput,
-                 ended: Callable[[Any], Shown | None], goes_on: bool = False):
+                 ended: Callable[[Any], Shown | None], goes_on: bool = False, over: Callable[[], None] = lambda: None):
         """`ended(future)` records what the cell did, on any thread, and returns its value or raises its error;
         ``Again`` sends the cell once more. `target()` is the worker's target: a waiting cell may move. `goes_on`:
-        without this kernel, so its worker has to be told to stop it."""
+        without this kernel, so its worker has to be told to stop it. `over()` is called when it is done, on any thread."""
         self._view, self._future, self._output = view, future, output
         self._target = target
         self._ended = threading.Event()
         self._value: Shown | None = None
         self._error: BaseException | None = None
-        self._noted = ended
+        self._noted, self._over = ended, over
         self._told: Told | None = None
         self._cancelled, self._goes_on_alone = False, goes_on
         future.add_done_callback(self._end)
@@ -215,6 +215,7 @@ class CellJob:
             self._fail(error)
         del self._noted  # it holds what was sent
         self._ended.set()
+        self._over()
         if self._told is not None:
             self._told.ended(self._outcome())
 

@@ -198,6 +198,10 @@ class Remote:
             self._front = None
             self.cell_over(state)
 
+    def waits_for_cell(self) -> bool:
+        """Whether the notebook waits for a cell on any worker."""
+        return self._front is not None
+
     def is_running(self, state: NotebookState) -> bool:
         """Whether a cell runs on its worker, or waits for it."""
         front = self._front is not None and self._front[0] is state
@@ -310,13 +314,13 @@ class Remote:
                                                                          output, watch))
 
         target = lambda: self.where_it_ran(line, future).target  # noqa: E731
-        job = CellJob(self.workers.at(line.target), target, future, output, ended, record is not None)
+        job = CellJob(self.workers.at(line.target), target, future, output, ended, record is not None,
+                      lambda: self.cell_over(state))
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
     def _ended_behind(self, state: NotebookState, line: CellLine, number: int, parcel: Parcel, words: _Call,
                       future: Any, output: CellOutput, watch: Stopwatch | None) -> Shown | None:
-        self.cell_over(state)
         reply: CellReply | None = None
         try:
             reply = future.result()

@@ -27,6 +27,7 @@ from ..notebook_state import NotebookState
 from ..remote import Remote
 from ..target import Target
 from .answers import Answers, Waiting
+from .own_subshell import OwnSubshell
 from .stand_in import Arrivals, StandIn
 
 _BESIDE_S = 1.0  # a kernel that has to hear of other widgets waits so long for a callback in a cell that runs
@@ -41,6 +42,7 @@ class Road:
         self._id, self._numbers = os.urandom(8).hex(), itertools.count(1)
         self._answers = Answers()
         self._arrivals = Arrivals()
+        self._subshell = OwnSubshell(shell.kernel, remote.waits_for_cell)
 
     # ---- from the worker ----
 
@@ -54,7 +56,7 @@ class Road:
                 return {**message, "type": "comm_msg", "content": known.synchronised(content["data"])}
             message = {**message, "type": "comm_open"}
         if message["type"] == "comm_open":
-            comms[content["comm_id"]] = StandIn(content, session, self._arrivals, self.pass_on)
+            comms[content["comm_id"]] = StandIn(content, session, self._arrivals, self._subshell, self.pass_on)
         elif isinstance(known, StandIn) and message["type"] == "comm_close":
             del comms[content["comm_id"]]
         return message

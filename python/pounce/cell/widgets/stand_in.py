@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._worker.cell.comm_events import Json, left_of
+from .own_subshell import OwnSubshell
 
 _CAPTURED = "msg_id"  # of an Output: nbclient takes one that is empty as the end of what it has captured
 PassOn = Callable[["StandIn", str, Json, Json], None]
@@ -48,14 +49,15 @@ class StandIn:
 
     _closed = False
 
-    def __init__(self, opened: Json, session: Any, arrivals: Arrivals, pass_on: PassOn):
+    def __init__(self, opened: Json, session: Any, arrivals: Arrivals, subshell: OwnSubshell,
+                 pass_on: PassOn):
         self.comm_id, self.target_name = str(opened["comm_id"]), str(opened.get("target_name", ""))
         self.session = session
         state = opened["data"].get("state", {}) if isinstance(opened["data"], dict) else {}
         self.what = str(state.get("_model_name", self.target_name)).removesuffix("Model")
         self.told = False  # the user knows that its worker has gone
         self._shows = set(state)
-        self._arrivals, self._pass_on = arrivals, pass_on
+        self._arrivals, self._subshell, self._pass_on = arrivals, subshell, pass_on
 
     def synchronised(self, opened: Json) -> Json:
         """The content of a message after which the page has the state that the widget is restored with."""
@@ -73,16 +75,18 @@ class StandIn:
     def _reply_subshell_for(self, data: Any, default: str | None) -> str | None:
         """A message for it has arrived. ipykernel 7.4 calls this before, on another thread, and gets the subshell."""
         self._arrivals.note(self.comm_id, data)
-        return default
+        return self._subshell.instead_of(default)
 
     def handle_msg(self, message: Json) -> None:
-        left = self._arrivals.left(self.comm_id, message["content"]["data"])
-        if left is not None:
-            self._pass_on(self, "comm_msg", left, message)
+        with self._subshell.handles():
+            left = self._arrivals.left(self.comm_id, message["content"]["data"])
+            if left is not None:
+                self._pass_on(self, "comm_msg", left, message)
 
     def handle_close(self, message: Json) -> None:
-        self._arrivals.left(self.comm_id, message["content"].get("data", {}))
-        self._pass_on(self, "comm_close", message["content"].get("data", {}), message)
+        with self._subshell.handles():
+            self._arrivals.left(self.comm_id, message["content"].get("data", {}))
+            self._pass_on(self, "comm_close", message["content"].get("data", {}), message)
 
     def close(self, *_: Any, **__: Any) -> None:
         self._closed = True
