@@ -18,27 +18,30 @@ class OwnSubshell:
         self._kernel, self._cell_runs = kernel, cell_runs
         self._id = ""
         self._lock = threading.Lock()  # guards what follows
-        self._ahead = 0  # messages that it has got and not handled
+        self._ahead = 0  # messages that are not handled
+        self._where: str | None = None  # the subshell that they wait at
 
     def instead_of(self, subshell: str | None) -> str | None:
         """The subshell of a message that was sent to this one; None: the main shell. ipykernel's thread of the channel."""
-        with self._lock:
-            if subshell is None and not self._ahead and not self._cell_runs():
-                return None  # the kernel is busy meanwhile, and the stop button stops the callback
-            if subshell is None and not self._id:
-                with contextlib.suppress(AttributeError, AssertionError):  # another release of ipykernel
-                    self._id = self._kernel.shell_channel_thread.manager._create_subshell()
-            if not self._id:
-                return subshell
+        with self._lock, contextlib.suppress(AttributeError, AssertionError):  # of another release of ipykernel
+            manager = self._kernel.shell_channel_thread.manager
+            if self._where is not None and self._where not in manager.list_subshell():
+                self._ahead = 0  # they went with their page
+            cell_runs = self._cell_runs()
+            if not self._ahead or (self._where is None and cell_runs):
+                self._where = subshell
+            if self._where is None and cell_runs:
+                self._id = self._id or manager._create_subshell()
+                self._where = self._id
             self._ahead += 1
-            return self._id  # later ones too: two threads would not keep the order
+            return self._where  # behind those that wait: two threads would not keep the order
+        return subshell
 
     @contextlib.contextmanager
     def handles(self) -> Iterator[None]:
-        """Around the handling of one message, on the thread that has it."""
+        """Around the handling of one message."""
         try:
             yield
         finally:
-            if self._id and threading.current_thread().name.endswith(self._id):
-                with self._lock:
-                    self._ahead -= 1
+            with self._lock:
+                self._ahead = max(0, self._ahead - 1)
