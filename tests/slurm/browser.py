@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PORT = 9515
-TAB, SHIFT, END, ESCAPE = "\ue004", "\ue008", "\ue010", "\ue00c"  # keys, as WebDriver numbers them
+TAB, SHIFT, END, ESCAPE, LEFT, RIGHT = "\ue004", "\ue008", "\ue010", "\ue00c", "\ue012", "\ue014"  # keys, as WebDriver numbers them
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element's id, by the standard
 
 

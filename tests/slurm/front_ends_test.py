@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from front_ends import Classic, Marimo, MarimoEditor, Together
 from hub import FRONT_ENDS
+from browser import RIGHT
 from lab import SECONDS
-from lab_test import AFTERWARDS, PICTURES, RIGHT, TEXT_BAR
+from lab_test import AFTERWARDS, PICTURES, TEXT_BAR
 from login_node import wait_until
 from long_run import only_in_long_runs
 

@@ -107,7 +107,8 @@ class CellJob:
                  ended: Callable[[Any], Shown | None], goes_on: bool = False, over: Callable[[], None] = lambda: None):
         """`ended(future)` records what the cell did, on any thread, and returns its value or raises its error;
         ``Again`` sends the cell once more. `target()` is the worker's target: a waiting cell may move. `goes_on`:
-        without this kernel, so its worker has to be told to stop it. `over()` is called when it is done, on any thread."""
+        without this kernel, so its worker has to be told to stop it. `over()` is called when it is done, on any
+        thread."""
         self._view, self._future, self._output = view, future, output
         self._target = target
         self._ended = threading.Event()

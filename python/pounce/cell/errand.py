@@ -29,7 +29,8 @@ def run_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: 
 
 def sent_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: Sink | None,
                function: Callable[..., Any], *args: Any) -> Callable[[], Any]:
-    """The same in two steps: returns, when the task has its place behind those sent before, what blocks for the result."""
+    """The same in two steps: when the task has its place behind those sent before, returns what blocks for the
+    result."""
     if not is_there():
         raise _gone()
     done, view = threading.Event(), view_of()

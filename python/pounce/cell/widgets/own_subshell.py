@@ -1,7 +1,7 @@
 """A thread of the kernel for a page's messages that else would wait for a cell's end.
 
-A front end without subshells sends all messages to the main shell, and JupyterLab's first ones to a widget go there too,
-before it knows its subshell: later ones would overtake them. ipykernel 7.4 lets a comm choose the thread of each message.
+A front end without subshells sends all messages to the main shell. JupyterLab's first ones to a widget go there too,
+before it knows its subshell: later ones would overtake them. ipykernel 7.4 lets a comm choose the thread of each.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+
+_CREATES = "_create_subshell"  # of ipykernel's manager of subshells: the one way to make one on the channel's thread
 
 
 class OwnSubshell:
@@ -22,7 +24,7 @@ class OwnSubshell:
         self._where: str | None = None  # the subshell that they wait at
 
     def instead_of(self, subshell: str | None) -> str | None:
-        """The subshell of a message that was sent to this one; None: the main shell. ipykernel's thread of the channel."""
+        """The subshell of a message that was sent to this one; None: the main shell. Thread: the channel's."""
         with self._lock, contextlib.suppress(AttributeError, AssertionError):  # of another release of ipykernel
             manager = self._kernel.shell_channel_thread.manager
             if self._where is not None and self._where not in manager.list_subshell():
@@ -31,7 +33,7 @@ class OwnSubshell:
             if not self._ahead or (self._where is None and cell_runs):
                 self._where = subshell
             if self._where is None and cell_runs:
-                self._id = self._id or manager._create_subshell()
+                self._id = self._id or getattr(manager, _CREATES)()
                 self._where = self._id
             self._ahead += 1
             return self._where  # behind those that wait: two threads would not keep the order

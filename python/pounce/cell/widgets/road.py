@@ -2,8 +2,8 @@
 
 While its worker runs no cell a message is a task there, and the kernel waits for it as it would for the callback: what
 the callback shows comes before the kernel is idle again. While a cell runs the message goes beside it, and waits there
-until the cell lets callbacks run. No task of a message stands behind a cell: JupyterLab sends the messages of all widgets
-on one subshell, which would wait with it.
+until the cell lets callbacks run. No task of a message stands behind a cell: JupyterLab sends the messages of all
+widgets on one subshell, which would wait with it.
 """
 
 from __future__ import annotations
@@ -77,8 +77,10 @@ class Road:
         handled()
 
     def _sent(self, state: NotebookState) -> Callable[[], None]:
-        """Sends what waits for that worker. Returns what blocks until it is handled; in a cell, for a moment. The caller
-        holds `sending`: else a cell might come first, and a page that waits behind it could reach no widget meanwhile."""
+        """Sends what waits for that worker. Returns what blocks until it is handled; in a cell, for a moment.
+
+        The caller holds `sending`: else a cell might come first, and a page that waits behind it would reach no widget
+        meanwhile."""
         waiting = self._answers.of(state)
         if self._remote.is_running(state):
             return self._beside(state, waiting)
@@ -101,7 +103,7 @@ class Road:
                     worker.lease, one.event.number, text)
             if not one.is_sent:
                 return _nothing
-        return functools.partial(waiting[0].over.wait, _BESIDE_S) if len(waiting) == 1 else _nothing
+        return functools.partial(_for_a_moment, waiting[0]) if len(waiting) == 1 else _nothing
 
     def _handled(self, state: NotebookState, waiting: list[Waiting], replied: Callable[[], CallbacksReply]) -> None:
         """Blocks until the task has run all of them."""
@@ -176,6 +178,10 @@ class Road:
                 return (f"the worker of this {of.what} has gone: a cell that reads {name} restores it with its "
                         "variables, and it answers again")
         return f"no worker answers this {of.what}, and no variable has it: run the cell that made it again"
+
+
+def _for_a_moment(one: Waiting) -> None:
+    one.over.wait(_BESIDE_S)
 
 
 def _nothing() -> None:
