@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from browser import RIGHT
 from front_ends import Classic, Marimo, MarimoEditor, Together
 from hub import FRONT_ENDS
-from browser import RIGHT
 from lab import SECONDS
 from lab_test import AFTERWARDS, PICTURES, TEXT_BAR
 from login_node import wait_until
