@@ -53,7 +53,8 @@ def test_its_times_are_those_of_rank_0(notebook):
     cold, cell, failed = told[0], told[-2], told[-1]
     assert cold["cold"] and cold["start"] > 0 and not cell["cold"] and cell["start"] == 0
     assert cell["ranks"] == 2 and cell["loss"] == "loss: 0" and cell["imports"] > 0
-    assert cell["data"] + 0.3 <= cell["first_output"] <= cell["first_loss"] <= cell["total"] - 0.3
+    assert cell["data"] + 0.3 <= cell["first_output"] <= cell["first_loss"] <= cell["total"]
+    assert cell["data"] + 0.6 <= cell["total"]  # an output may be heard later than it was printed
     assert failed["ranks"] == 2 and failed["first_loss"] is None and failed["total"] > 0
     assert "rank 0 of 2" in notebook.run("%pounce timings").of("display_data")[0]["data"]["text/plain"]
 

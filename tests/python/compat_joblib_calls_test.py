@@ -164,7 +164,7 @@ def test_one_job_is_run_by_this_process_without_a_client(home):
     run = home.run("""
         import pounce.compat.joblib
         from joblib import Parallel, delayed, parallel_config
-        from pounce.compat import clients
+        from pounce import shared_client as clients
         with parallel_config("pounce", n_jobs=1):
             report(pids=set(Parallel()(delayed(os.getpid)() for _ in range(3))) == {os.getpid()}, clients=len(clients._clients))
     """)

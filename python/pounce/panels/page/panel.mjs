@@ -166,12 +166,13 @@ function factsOf(lease) {
   if (lease.gpu !== null) facts.push(`GPU ${lease.gpu} %`);
   if (lease.gpu_memory_mib !== null)
     facts.push(`${gib(lease.gpu_memory_mib)} of ${gib(lease.gpu_memory_total_mib)} GiB of its memory`);
-  if (lease.memory_mib !== null) facts.push(`${lease.cpu.toFixed(1)} CPUs`, `${gib(lease.memory_mib)} GiB`);
+  if (lease.memory_mib !== null) facts.push(`${lease.cpu.toFixed(1)} CPUs`, memory(lease.memory_mib));
   if (lease.left_s !== null) facts.push(`${duration(lease.left_s)} left`);
   return facts;
 }
 
 const gib = (mib) => (mib / 1024).toFixed(1);
+const memory = (mib) => (mib < 1024 ? `${mib} MiB` : `${gib(mib)} GiB`);
 
 function duration(seconds) {
   if (seconds < 120) return `${Math.round(seconds)} s`;
