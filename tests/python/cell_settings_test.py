@@ -9,10 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from kernel import notebook_at_home
-from pounce._common.settings import table
+from pounce._common.settings import figures, table
 from pounce._engine.changed_settings import ChangedSettings
 from state_process_test import SETTINGS, installed, with_reasons
 
@@ -198,6 +199,15 @@ def test_flags_that_cannot_follow_are_named():
     done = subprocess.run([sys.executable, "-b", "-X", "importtime", "-X", "dev", "-c", program], capture_output=True, text=True, check=True)
 
     assert "the flag -b of Python" in done.stdout and "the flag -X importtime of Python" in done.stdout and "dev" not in done.stdout
+
+
+@pytest.mark.parametrize(("backend", "why"), [("qtagg", "no screen"), ("widget", "%matplotlib widget in a cell there chooses"),
+                                               ("module://ipympl.backend_nbagg", "%matplotlib widget in a cell there chooses")])
+def test_a_backend_that_does_not_follow_says_what_to_do(backend, why, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")  # a kernel's
+    ((name, reason),) = figures.matplotlib_left_out(SimpleNamespace(rcParams={"backend": backend}))
+
+    assert name == f"matplotlib's backend {backend}" and why in reason
 
 
 def test_nothing_is_sent_when_nothing_changed_and_a_look_takes_no_millisecond():

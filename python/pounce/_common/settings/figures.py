@@ -14,6 +14,7 @@ from typing import Any
 _BACKEND, _COLOR = "backend", "color "
 _FILES = frozenset(("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"))  # backends that need no screen
 _INLINE = "inline"
+_OF_PAGES = ("widget", "ipympl", "nbagg", "notebook")  # their figures are drawn by the page
 
 
 def matplotlib_options(library: Any) -> dict[str, Any]:
@@ -54,8 +55,12 @@ def _chosen(backend: Any) -> str:
 
 def matplotlib_left_out(library: Any) -> Iterator[tuple[str, str]]:
     backend = _chosen(dict.get(library.rcParams, _BACKEND))
-    if backend and backend not in _FILES:
-        yield f"matplotlib's backend {backend}", "a worker has no screen, so figures are pictures there"
+    if not backend or backend in _FILES:
+        return
+    why = "a worker has no screen, so figures are pictures there"
+    if any(name in backend for name in _OF_PAGES):
+        why = "each worker has its own, which %matplotlib widget in a cell there chooses"
+    yield f"matplotlib's backend {backend}", why
 
 
 # ---- the pictures that a notebook shows ----
