@@ -513,16 +513,17 @@ def test_the_parts_of_a_call_add_up_to_its_wall_time(home, seconds):
     """But for the time in which somebody else had the processor: the least of what is missing in four calls."""
     run = home.run(TIMED.format(seconds=seconds))
 
-    missing = []
+    missing, runs = [], []
     for temperature, parts in run.reports.items():
         wall, peak_memory, imports = parts.pop("wall"), parts.pop("peak_memory"), parts.pop("import")
         assert 0 <= imports <= parts["send"] + parts["run"]
         assert peak_memory > 1_000_000
         assert all(value >= 0 for value in parts.values()), parts
         missing.append(abs(sum(parts.values()) - wall) / max(0.01 * wall, 0.002))
-        assert parts["run"] == pytest.approx(seconds, rel=0.05, abs=0.05)
+        runs.append(parts["run"])
         assert temperature == "cold" or parts["queue"] == parts["boot"] == 0
     assert min(missing) <= 1 and missing[0] <= 10, run.reports
+    assert min(runs) == pytest.approx(seconds, rel=0.05, abs=0.05), run.reports
     assert run.reports["cold"]["boot"] > 0
 
 

@@ -7,6 +7,7 @@ import random
 
 import pytest
 from cell_settings_test import ROWS
+from pounce._engine import call_settings
 from settings_walk import IMPORTS, SETTINGS
 from state_process_test import installed, with_reasons
 
@@ -64,10 +65,11 @@ def test_a_setting_is_in_a_call_what_it_is_in_a_process_pool(row, looks):
     assert call != call_before or row == "one that is gone"
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_settings_in_any_order_are_in_a_call_what_they_are_in_a_process_pool(seed, home):
+    """No more changes than calls that are looked at whole however fast they come (_engine/call_settings.py)."""
     chance = random.Random(seed)
-    changes = [WALKED[name][1].format(chance.choice(WALKED[name][0])) for name in chance.choices(sorted(WALKED), k=40)]
+    changes = [WALKED[name][1].format(chance.choice(WALKED[name][0])) for name in chance.choices(sorted(WALKED), k=call_settings._AT_ONCE)]
     run = home.run(program(IMPORTS, changes, {name: show for name, (_, _, show) in WALKED.items()}) + """
 for change in changes:
     exec(change)
