@@ -10,7 +10,7 @@ from lab import JUPYTER, Cell, Lab
 from lab_test import PICTURES
 from login_node import User, wait_until
 
-pytestmark = pytest.mark.xdist_group("lab live")
+pytestmark = pytest.mark.xdist_group("lab_live")
 
 SLIDER = """\
 %%pounce --gpu 1
