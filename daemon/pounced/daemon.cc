@@ -97,9 +97,8 @@ Result<void> Daemon::open_sockets() {
   zap_watch_ = loop_.watch_socket(context_->zap_handle(), [this] { context_->service_zap(); });
   checker_ = std::make_unique<ProofChecker>(verifier(endpoint_));
   proof_watch_ = loop_.watch_fd(checker_->fd(), [this] { checker_->on_readable(); });
-  const auto heartbeat = setup_.config.times.heartbeat;
-  auto socket = ControlSocket::open(loop_, *context_, keys_, {kIpc + control, kIpc + control_inside}, heartbeat,
-                                    ::geteuid(), service_->peers(), service_->control());
+  auto socket = ControlSocket::open(loop_, *context_, keys_, {kIpc + control, kIpc + control_inside}, ::geteuid(),
+                                    service_->peers(), service_->control());
   if (!socket) return failure(socket.error());
   control_ = std::move(*socket);
   const std::size_t descriptors = descriptor_limit();
@@ -110,7 +109,7 @@ Result<void> Daemon::open_sockets() {
                              kIpc + handshake_inside,
                              {kIpc + control, *control_tcp},
                              setup_.instance,
-                             static_cast<std::uint32_t>(heartbeat.count()),
+                             static_cast<std::uint32_t>(setup_.config.times.heartbeat.count()),
                              ::geteuid()};
   auto opened =
       HandshakeEndpoint::open(loop_, *context_, keys_, std::move(plan),

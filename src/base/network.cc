@@ -3,6 +3,7 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <cerrno>
 #include <cstring>
@@ -111,6 +112,16 @@ Result<ListeningSocket> listen_at(const std::string& host, const std::optional<P
     if (errno != EADDRINUSE) break;
   }
   return failure(ErrorCode::kInternal, "cannot listen at " + host + ": " + std::strerror(errno));
+}
+
+void end_when_silent(int tcp, std::chrono::seconds silence) {
+  const auto set = [tcp](int level, int option, int value) { ::setsockopt(tcp, level, option, &value, sizeof value); };
+  const Probes probes = probes_within(silence);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, probes.pause_s);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, probes.pause_s);
+  set(IPPROTO_TCP, TCP_KEEPCNT, probes.number);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::chrono::milliseconds(silence).count()));
 }
 
 }  // namespace pounce

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,5 +53,15 @@ struct ListeningSocket {
 // range; the pid decides where the search starts, because many processes of a node search at once. Takes any port
 // without a range. in_line: the kernel's backlog of connections to accept.
 Result<ListeningSocket> listen_at(const std::string& host, const std::optional<PortRange>& ports, int in_line);
+
+// Probes of a silent TCP connection, the first of them after one pause: one whose other host is gone ends, and no
+// process is woken for one that stands.
+struct Probes {
+  int pause_s, number;
+};
+constexpr Probes probes_within(std::chrono::seconds silence) {
+  return {std::max(1, static_cast<int>(silence.count()) / 3), 2};
+}
+void end_when_silent(int tcp, std::chrono::seconds silence);
 
 }  // namespace pounce

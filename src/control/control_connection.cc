@@ -32,6 +32,16 @@ namespace {
 
 using protocol::Header;
 
+// How long a silent network may keep a connection: TCP's own probes end it, and wake no process.
+constexpr std::chrono::seconds kKeepalive{15};
+
+// A moment that all peers of one daemon share, by their machines' wall clocks. Another daemon's differs: the daemons
+// of a login node do not all wake at once.
+TimePoint common_moment(const PublicKey& daemon, TimePoint now) {
+  const auto of_daemon = std::chrono::milliseconds(daemon.bytes[0] << 8 | daemon.bytes[1]);
+  return now - WallClock::now().time_since_epoch() + of_daemon;
+}
+
 std::int64_t nanoseconds(TimePoint when) { return when.time_since_epoch().count(); }
 
 const char* waited_for(Stage stage) {
@@ -109,10 +119,7 @@ bool ControlConnection::open_socket(const std::string& endpoint, std::size_t max
   hang_up();
   transport::ClientOptions options;
   options.max_frame_bytes = max_frame_bytes;
-  if (manner_.reach == Reach::kNetwork) {
-    options.heartbeat = handshake_.heartbeat();
-    options.heartbeat_timeout = 3 * options.heartbeat;
-  }
+  if (manner_.reach == Reach::kNetwork) options.keepalive = kKeepalive;
   auto socket = transport::DealerSocket::connect(context_, keys_, address_.key, options, endpoint);
   if (!socket) return false;
   socket_ = std::move(*socket);
@@ -179,7 +186,7 @@ void ControlConnection::take_in_greeting(const Header& header, TimePoint now) {
   if (const auto* refused = std::get_if<protocol::Refused>(&header)) {
     happened(Signal::kRefused, now, Refused{refused->error});
   } else if (const auto* welcome = std::get_if<protocol::Welcome>(&header)) {
-    handshake_.set_heartbeat(std::chrono::milliseconds(welcome->heartbeat_ms));
+    handshake_.set_heartbeat(std::chrono::milliseconds(welcome->heartbeat_ms), common_moment(address_.key, now));
     channel_ = endpoint_within(manner_.reach, welcome->control);
     happened(Signal::kWelcome, now);
   }

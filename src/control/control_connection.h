@@ -85,7 +85,7 @@ class ControlConnection {
   // The number of the socket that descriptors() belong to: a new socket may have the old one's descriptors. 0: none.
   std::uint32_t socket() const { return socket_ == nullptr ? 0 : sockets_; }
   const DaemonAddress& address() const { return address_; }
-  std::chrono::milliseconds heartbeat() const { return handshake_.heartbeat(); }
+  TimePoint next_beat(TimePoint now) const { return handshake_.next_beat(now); }
   // Whether anything came after `when`: then the daemon has taken what was sent before.
   bool seen_after(TimePoint when) const { return handshake_.last_seen() > when; }
 

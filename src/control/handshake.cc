@@ -33,6 +33,11 @@ Transition transition(Stage stage, Signal signal) {
   return kTable[static_cast<std::size_t>(stage)][static_cast<std::size_t>(signal)];
 }
 
+TimePoint next_beat(TimePoint now, TimePoint common, milliseconds heartbeat) {
+  const Duration since = (now - common) % Duration(heartbeat);  // negative where `common` is still to come
+  return now - since + (since < Duration::zero() ? Duration::zero() : Duration(heartbeat));
+}
+
 Handshake::Handshake(Patience patience, milliseconds heartbeat) : patience_(patience), heartbeat_(heartbeat) {}
 
 Step Handshake::handle(Signal signal, TimePoint now) {
@@ -41,12 +46,15 @@ Step Handshake::handle(Signal signal, TimePoint now) {
   stage_ = next;
   if (step == Step::kAnnounce) {
     last_seen_ = now;
-    beat_due_ = now + heartbeat_;
+    beat_due_ = next_beat(now);
   }
   return step;
 }
 
-void Handshake::set_heartbeat(milliseconds heartbeat) { heartbeat_ = std::max(kShortestBeat, heartbeat); }
+void Handshake::set_heartbeat(milliseconds heartbeat, TimePoint common) {
+  heartbeat_ = std::max(kShortestBeat, heartbeat);
+  common_ = common;
+}
 
 TimePoint Handshake::limit() const {
   if (stage_ == kGreeting || stage_ == kEntering) return since_ + patience_.answer;
@@ -56,7 +64,7 @@ TimePoint Handshake::limit() const {
 
 bool Handshake::beat_is_due(TimePoint now) {
   if (stage_ != kOpen || patience_.silent_beats == 0 || now < beat_due_) return false;
-  beat_due_ = now + heartbeat_;
+  beat_due_ = next_beat(now);
   return true;
 }
 

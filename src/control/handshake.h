@@ -48,6 +48,9 @@ struct Patience {
   int silent_beats = 0;              // that the daemon may be silent for; 0: no beats, and silence means nothing
 };
 
+// The first moment after `now` that lies a whole number of heartbeats from `common`.
+TimePoint next_beat(TimePoint now, TimePoint common, std::chrono::milliseconds heartbeat);
+
 class Handshake {
  public:
   explicit Handshake(Patience patience, std::chrono::milliseconds heartbeat);
@@ -57,11 +60,13 @@ class Handshake {
 
   void seen(TimePoint now) { last_seen_ = now; }  // anything from the daemon
   TimePoint last_seen() const { return last_seen_; }
-  void set_heartbeat(std::chrono::milliseconds heartbeat);
+  // Beats fall a whole number of heartbeats from `common`, which all peers of a daemon share: it wakes once for them.
+  void set_heartbeat(std::chrono::milliseconds heartbeat, TimePoint common);
   std::chrono::milliseconds heartbeat() const { return heartbeat_; }
 
   bool time_up(TimePoint now) const { return now >= limit(); }
   bool beat_is_due(TimePoint now);  // true at most once per heartbeat
+  TimePoint next_beat(TimePoint now) const { return control::next_beat(now, common_, heartbeat_); }
   TimePoint next_deadline() const;  // of either; TimePoint::max(): none
 
  private:
@@ -70,7 +75,7 @@ class Handshake {
   const Patience patience_;
   std::chrono::milliseconds heartbeat_;
   Stage stage_ = Stage::kDown;
-  TimePoint since_{}, last_seen_{}, beat_due_ = TimePoint::max();
+  TimePoint since_{}, last_seen_{}, common_{}, beat_due_ = TimePoint::max();
 };
 
 // The pause before the next attempt of a process that never gives up: doubled each time, up to a limit.

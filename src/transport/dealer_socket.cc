@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/network.h"
 #include "transport/zmq_parts.h"
 
 namespace pounce::transport {
@@ -25,6 +26,15 @@ std::optional<Link> link_of(std::uint16_t event) {
   }
 }
 
+void probe_when_silent(zmq::socket_t& socket, std::chrono::seconds silence) {
+  const Probes probes = probes_within(silence);
+  socket.set(zmq::sockopt::tcp_keepalive, 1);
+  socket.set(zmq::sockopt::tcp_keepalive_idle, probes.pause_s);
+  socket.set(zmq::sockopt::tcp_keepalive_intvl, probes.pause_s);
+  socket.set(zmq::sockopt::tcp_keepalive_cnt, probes.number);
+  socket.set(zmq::sockopt::tcp_maxrt, milliseconds(silence));  // where bytes of ours are on their way
+}
+
 }  // namespace
 
 struct DealerSocket::Impl {
@@ -44,6 +54,7 @@ void DealerSocket::Impl::open(Context& context, const KeyPair& own, const Public
   set_keys(socket, own);
   socket.set(zmq::sockopt::curve_serverkey, zmq::buffer(server.bytes));
   set_limits(socket, options);
+  if (options.keepalive.count() > 0) probe_when_silent(socket, options.keepalive);
   socket.set(zmq::sockopt::immediate, 1);  // do not queue for a connection that is not established
   socket.set(zmq::sockopt::reconnect_ivl, 100);
   socket.set(zmq::sockopt::reconnect_ivl_max, 5000);

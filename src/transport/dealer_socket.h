@@ -23,6 +23,8 @@ struct ClientOptions {
   std::chrono::milliseconds handshake{3000};
   std::chrono::milliseconds heartbeat{0};
   std::chrono::milliseconds heartbeat_timeout{0};
+  // TCP ends a connection whose other host has been silent for so long; 0: no probes.
+  std::chrono::seconds keepalive{0};
 };
 
 class DealerSocket final : public Channel {

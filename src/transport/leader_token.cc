@@ -23,7 +23,6 @@
 namespace pounce::transport {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(200);  // how often a waiting thread checks for signals
 // Graces between checks of the stand-by while calls follow each other, to avoid a wake per call
 constexpr int kHot = 4;
 constexpr int kHoldsPerTurn = 64;
@@ -33,6 +32,7 @@ constexpr int kHoldsAlone = 16;
 struct Waiter {  // a thread in pump_until
   const std::function<bool()>& done;
   const TimePoint deadline;
+  const Duration look;                                  // between two checks for signals
   bool asked = false, finished = false, leads = false;  // asked: done() was called
   std::condition_variable signal;  // signals: finished, become the leader, or take the leader token for a turn
 };
@@ -203,7 +203,7 @@ bool LeaderToken::Impl::pump(Lock& lock, Waiter& me, const std::function<bool()>
 // a caller that tries again would else try for ever.
 bool LeaderToken::Impl::follow(Lock& lock, Waiter& me) {
   const auto late = [&] { return me.asked && Clock::now() >= me.deadline; };
-  const TimePoint look = Clock::now() + kLook;
+  const TimePoint look = Clock::now() + me.look;
   me.signal.wait_until(lock, me.asked ? std::min(me.deadline, look) : look,
                        [&] { return me.finished || !leading || stopping || late(); });
   return me.finished || stopping || late();
@@ -216,7 +216,7 @@ bool LeaderToken::Impl::lead(Lock& lock, Waiter& me, const std::function<bool()>
     const TimePoint now = Clock::now();
     const bool over = me.finished || now >= me.deadline || stopping;
     // A thread in hold() waits here only when this turn has precedence: then handle only what is ready.
-    if (!over) turn(lock, wanting > 0 ? now : std::min({me.deadline, now + kLook, engine.next_deadline()}));
+    if (!over) turn(lock, wanting > 0 ? now : std::min({me.deadline, now + me.look, engine.next_deadline()}));
     release();
     if (over || me.finished) return me.finished;
     lock.unlock();
@@ -333,11 +333,11 @@ void LeaderToken::hold(const std::function<void()>& act) {
 }
 
 bool LeaderToken::pump_until(const std::function<bool()>& done, TimePoint deadline,
-                             const std::function<bool()>& interrupted) {
+                             const std::function<bool()>& interrupted, Duration look) {
   if (impl_->abandoned) return false;
   Impl::Lock lock(impl_->mutex);
   POUNCE_CHECK(!impl_->mine(), "pump_until inside an engine turn or an act");
-  Waiter me{done, deadline, false, false, false, {}};
+  Waiter me{done, deadline, look, false, false, false, {}};
   ++impl_->inside;
   impl_->waiters.push_back(&me);
   impl_->check_due = true;

@@ -29,6 +29,8 @@ class Engine {
 
 class LeaderToken {
  public:
+  static constexpr std::chrono::milliseconds kLook{200};
+
   LeaderToken(Engine& engine, std::string thread_name,
               std::chrono::microseconds grace = std::chrono::microseconds(500));
   ~LeaderToken();  // ends the waits of other threads, waits until none is inside, and stops the stand-by thread
@@ -39,9 +41,10 @@ class LeaderToken {
 
   // Pumps the engine, or waits while another thread does, until done() or `deadline`; true if done(). Not inside a
   // turn. The turning thread calls done(), once at least, while holding the leader token, never again once it returned
-  // true; done() must not use the leader token. interrupted() is called without the leader token after each turn and at
-  // least every 200 ms; when it returns true, pump_until returns at once.
-  bool pump_until(const std::function<bool()>& done, TimePoint deadline, const std::function<bool()>& interrupted);
+  // true; done() must not use the leader token. interrupted() is called without the leader token after each turn, which
+  // a signal ends, and at least once in `look`; when it returns true, pump_until returns at once.
+  bool pump_until(const std::function<bool()>& done, TimePoint deadline, const std::function<bool()>& interrupted,
+                  Duration look = kLook);
 
   // In a forked child (pthread_atfork) the stand-by thread is gone and the engine is the parent's. Every later call
   // does nothing and returns false; the destructor joins and closes nothing.

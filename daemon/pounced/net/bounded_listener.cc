@@ -26,6 +26,7 @@ constexpr std::size_t kOwnDescriptors = 192;  // files, pounce-slurm, this machi
 constexpr std::size_t kEach = 3;              // descriptors per connection: the peer's, ours to libzmq, libzmq's own
 constexpr std::size_t kMostNewcomers = 256;
 constexpr auto kHello = 5s;     // from the connection to the welcome
+constexpr auto kSilent = 45s;   // a connection whose host is gone ends; peers' own beats show that they live
 constexpr auto kEntering = 3s;  // libzmq cuts a handshake after 2 s
 
 // A quarter of the remaining descriptors stays with this machine's own notebooks.
@@ -216,6 +217,7 @@ bool BoundedListener::accept_one() {
   if (!peer) return !no_descriptor && errno != EAGAIN;
   const int on = 1;  // as libzmq sets it
   ::setsockopt(peer.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  end_when_silent(peer.get(), kSilent);
   UniqueFd inside = connect_to(inside_);
   if (!inside) return true;  // the peer is turned away and tries again
   const Id id = ++last_id_;

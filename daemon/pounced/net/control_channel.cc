@@ -34,16 +34,12 @@ bool ControlChannel::send(Peer& peer, const protocol::Header& header) {
 
 Result<std::unique_ptr<ControlSocket>> ControlSocket::open(transport::EventLoop& loop, transport::Context& context,
                                                            const KeyPair& keys,
-                                                           const std::vector<std::string>& endpoints,
-                                                           std::chrono::milliseconds heartbeat, unsigned uid,
+                                                           const std::vector<std::string>& endpoints, unsigned uid,
                                                            const Peers& peers, ControlChannel& channel) {
   std::unique_ptr<ControlSocket> self(new ControlSocket(loop, channel));
   transport::ServerOptions options;
   options.zap_domain = kDomain;
   options.max_frame_bytes = protocol::kControlMessageBytes;
-  // These heartbeats only drop connections of vanished hosts; peers' own beats show that they live.
-  options.heartbeat = heartbeat * 3;
-  options.heartbeat_timeout = heartbeat * 9;
   options.tells_losses = true;
   context.admit(kDomain, [&peers, uid](const transport::ZapQuestion& question) {
     return peers.admits(question.key) && question.uid.value_or(uid) == uid;

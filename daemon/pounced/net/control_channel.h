@@ -53,8 +53,7 @@ class ControlSocket {
   // Passes messages to the channel, which outlives the socket.
   static Result<std::unique_ptr<ControlSocket>> open(transport::EventLoop& loop, transport::Context& context,
                                                      const KeyPair& keys, const std::vector<std::string>& endpoints,
-                                                     std::chrono::milliseconds heartbeat, unsigned uid,
-                                                     const Peers& peers, ControlChannel& channel);
+                                                     unsigned uid, const Peers& peers, ControlChannel& channel);
   ~ControlSocket();
 
   bool send(const std::string& route, const std::string& frame);

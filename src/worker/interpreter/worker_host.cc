@@ -58,6 +58,8 @@ std::size_t memory_to_keep() {
 // SIGURG: no other part of the process uses it, and it is ignored where it is not handled. It only ends a system
 // call.
 constexpr int kNudge = SIGURG;
+// Between tasks, for buffers that another thread has let go: each look costs three wake-ups. Signals end a turn.
+constexpr std::chrono::milliseconds kIdleLook{1000};
 
 void make_nudges_end_calls() {
   struct sigaction nothing{};  // without SA_RESTART
@@ -103,7 +105,8 @@ std::optional<Job> WorkerHost::next(const std::function<bool()>& pause, TimePoin
   };
   const auto in_time = [&] { return !announced || Clock::now() < until; };
   while (!ending_ && !job && !pause() && !forked_ && in_time())
-    leader_token_->pump_until(done, std::min(until, Clock::now() + std::chrono::hours(1)), [] { return false; });
+    leader_token_->pump_until(
+        done, std::min(until, Clock::now() + std::chrono::hours(1)), [] { return false; }, kIdleLook);
   if (!job && !ending_ && Clock::now() >= until) leader_token_->hold([&] { job = taken_or_away(); });
   return job;
 }

@@ -76,7 +76,7 @@ class DaemonLink {
   bool connected() const { return connection_.open(); }
   // A message is lost while there is no line; connected() sends again what matters.
   void send(const protocol::Header& header);
-  std::chrono::milliseconds heartbeat() const { return connection_.heartbeat(); }
+  TimePoint next_beat(TimePoint now) const { return connection_.next_beat(now); }
 
  private:
   void connect(control::DaemonAddress address);

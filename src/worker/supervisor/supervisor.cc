@@ -184,7 +184,7 @@ void Supervisor::beat() {
   meter_.look(::getpid(), now);
   tell_running();
   tell_gpus();
-  loop_.at(now + daemon_->heartbeat(), [this] { beat(); });
+  loop_.at(daemon_->next_beat(now), [this] { beat(); });  // with the line's own beat: one wake-up of pounced for both
 }
 
 void Supervisor::tell_running() {

@@ -139,8 +139,27 @@ TEST_F(HandshakeTest, WithoutBeatsSilenceMeansNothing) {
   EXPECT_EQ(asks.next_deadline(), TimePoint::max());
 }
 
+// pounced wakes once for all of them.
+TEST_F(HandshakeTest, BeatsWithTheDaemonsOtherPeersWhoeverOpenedFirst) {
+  handshake.set_heartbeat(5s, now + 2s);
+  Handshake later{{.answer = 10s, .silent_beats = 3}, 5s};
+  later.set_heartbeat(5s, now + 102s);
+  reach(kOpen);
+  for (const Signal signal : {Signal::kStart, Signal::kProved, Signal::kWelcome, Signal::kConnected})
+    later.handle(signal, now + 1s);
+  EXPECT_EQ(handshake.next_deadline(), now + 2s);
+  EXPECT_EQ(later.next_deadline(), now + 2s);
+}
+
+TEST_F(HandshakeTest, ALateBeatDoesNotShiftTheNext) {
+  handshake.set_heartbeat(5s, now);
+  reach(kOpen);
+  EXPECT_TRUE(handshake.beat_is_due(now + 6s));
+  EXPECT_EQ(handshake.next_deadline(), now + 10s);
+}
+
 TEST_F(HandshakeTest, DoesNotBeatWithoutPause) {
-  handshake.set_heartbeat(0ms);
+  handshake.set_heartbeat(0ms, now);
   EXPECT_EQ(handshake.heartbeat(), 100ms);
 }
 
