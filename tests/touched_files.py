@@ -35,7 +35,7 @@ ADDITIONS = [
     Addition("a policy limit", ("submitted jobs per user",), 2),
     # pouncectl asks it too, where it explains what pounced would choose, and for the nodes.
     Addition("a question to Slurm that pounced asks", ("ask cluster snapshot",), 4, ("daemon/pouncectl/policy/explain.cc", "daemon/pouncectl/cluster.cc")),
-    Addition("a question to Slurm that pouncectl asks", ("ask usage", "usage facts"), 4),
+    Addition("a question to Slurm that pouncectl asks", ("ask node events", "node event"), 4),
 ]
 
 

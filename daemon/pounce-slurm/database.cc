@@ -55,6 +55,11 @@ std::optional<std::uint64_t> tres_count(std::string_view tres, std::uint32_t id)
 Error read_error() {
   const int code = errno;
   if (code == ESLURM_ACCESS_DENIED) return write_error();
+  if (code == ESLURM_RESULT_TOO_LARGE || code == ESLURM_DB_QUERY_TOO_WIDE)
+    return {ErrorCode::kTooLarge,
+            "slurmdbd refuses so much at once" + reason(code),
+            "Ask for a shorter span of time.",
+            {{"slurm_code", std::to_string(code)}}};
   return {ErrorCode::kSlurmUnreachable,
           "slurmdbd did not answer" + reason(code),
           "Start slurmdbd (systemctl start slurmdbd) and run this again; nothing was changed.",

@@ -44,6 +44,14 @@ inline std::uint32_t job_id(const submit_response_msg_t& response) {
 #endif
 }
 
+inline std::uint32_t job_id(const slurm_job_info_t& job) {
+#if POUNCE_SLURM_AT_LEAST(25, 11)
+  return job.step_id.job_id;
+#else
+  return job.job_id;
+#endif
+}
+
 inline void set_job_id(job_desc_msg_t& description, std::uint32_t id) {
 #if POUNCE_SLURM_AT_LEAST(25, 11)
   description.step_id.job_id = id;
@@ -88,6 +96,19 @@ inline bool bit_is_set(bitstr_t* bits, std::int64_t bit) { return slurm_bit_test
 // 25.05 made it an enumeration.
 inline void set_flags(slurmdb_qos_rec_t& qos, std::uint32_t flags) {
   qos.flags = static_cast<decltype(qos.flags)>(flags);
+}
+
+// slurmdbd.conf as it is in use: a list of these, which libslurm declares nowhere. 26.05 reads it in two steps.
+struct Setting {
+  char *name, *value;
+};
+inline auto database_settings(void* connection) {
+#if POUNCE_SLURM_AT_LEAST(26, 5)
+  slurmdbd_conf_t* conf = nullptr;
+  return slurmdb_config_get(connection, &conf) == SLURM_SUCCESS ? slurmdb_config_get_keypairs(conf) : nullptr;
+#else
+  return slurmdb_config_get(connection);
+#endif
 }
 
 // 26.05 renamed it.

@@ -51,11 +51,6 @@ struct SetupOptions {
   bool own = false;                    // into the user's own folder, even if the installation's is writable
 };
 
-struct UsageOptions {
-  std::string since = "7d";
-  std::vector<std::string> by = {"class", "user", "mode"};
-};
-
 int version(const std::string& python, bool json);
 int setup(const SetupOptions& options, bool json);
 int rebuild(SetupOptions options, bool json);
@@ -63,7 +58,7 @@ int status(bool json);
 int queue(bool json);
 int classes(bool json);
 int top(const TopOptions& options, bool json);
-int usage(const UsageOptions& options, bool json);
+int accounting();  // for pounce's own Python: questions on standard input
 int use_report(const std::vector<std::string>& leases, bool json);  // report; empty: all known leases
 int leases(bool json);
 int nodes(bool json);

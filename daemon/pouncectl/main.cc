@@ -4,7 +4,6 @@
 #include <iostream>
 #include <string>
 
-#include "model/cluster.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/python.h"
 
@@ -82,14 +81,6 @@ constexpr char kTopExamples[] =
     "  pouncectl top --json | jq '.jobs[] | select(.gpus != {})'\n"
     "Asks Slurm itself, so it works without a running daemon and for root. One look is a handful of requests to "
     "slurmctld.\n";
-const std::string kUsageExamples =
-    std::string(
-        "Examples:\n"
-        "  pouncectl usage                           the last 7 days, by class, user and mode\n"
-        "  pouncectl usage --since 30d --by user\n"
-        "mode: ") +
-    pounce::kReservation + " (srun, salloc, a notebook of a portal), " + pounce::kBatch + " (other jobs), " +
-    pounce::kOffload + " (pounce).\n";
 constexpr char kReportExamples[] =
     "Examples:\n"
     "  pouncectl report                          each lease of this daemon, the ended ones too\n"
@@ -153,7 +144,6 @@ struct Words {
   std::string python;
   SetupOptions setup;
   TopOptions top;
-  UsageOptions usage;
   std::vector<std::string> reported;
   std::vector<std::string> waiting;
 
@@ -299,17 +289,12 @@ void describe(Words& words) {
            [&] { return top(words.top, words.json); })
       ->add_option("--watch", words.top.every, "look again every so many seconds")
       ->check(CLI::Range(2, 3600));
-  CLI::App* used = words.add("usage", "what was held, and how much of it computed", kUsageExamples + codes,
-                             [&] { return usage(words.usage, words.json); });
-  used->add_option("--since", words.usage.since, "the span of time until now: 7d, 12h, 90min")->capture_default_str();
-  used->add_option("--by", words.usage.by, "class, user, mode; several with commas between")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"class", "user", "mode"}));
   words
       .add("report", "what leases used of what they asked for, with a suggestion", kReportExamples + codes,
            [&] { return use_report(words.reported, words.json); })
       ->add_option("LEASE", words.reported, "the beginning of a lease's id; none: all that are known");
   for (const PythonCommand& command : python_commands()) words.app.add_subcommand(command.name, command.meaning);
+  words.app.add_subcommand("accounting")->group("")->callback([&] { words.chosen = accounting; });  // not in --help
   words
       .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
            [&] { return doctor(words.python, words.json); })

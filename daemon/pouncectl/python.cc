@@ -83,6 +83,7 @@ const std::vector<PythonCommand>& python_commands() {
       {"attach", "kept.command",
        "a cell that goes on without its kernel: its output from the beginning, and then as it comes"},
       {"rerun", "reruns.command", "a run of MLflow once more: the same code, with the parameters that you change"},
+      {"usage", "insight.command", "what all jobs held, by user, class, day and more, and how much of it computed"},
       {"panel", "panels.command", "your leases of this machine on a live page, with buttons"},
       {"job", "mlflow_projects.job_command", "an MLproject as a job script, and a job script as an MLproject"},
   };

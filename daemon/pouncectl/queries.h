@@ -5,6 +5,7 @@
 #include <any>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,10 @@
 #include "protocol/messages.h"
 #include "protocol/state_files.h"
 #include "slurm/questions.h"
+
+namespace pounce::slurm {
+class SlurmGateway;
+}
 
 namespace pounce::ctl {
 
@@ -31,16 +36,30 @@ Result<std::filesystem::path> state_folder();
 
 // What pounce-slurm says about Slurm, asked without a daemon.
 
-namespace detail {
-Result<std::any> ask_slurm(slurm::Question question);
-}
+// Several questions to one pounce-slurm. An admin's queries go to `pounce-slurm --admin`, which runs as the caller,
+// even as root.
+class SlurmConversation {
+ public:
+  explicit SlurmConversation(bool admin);
+  ~SlurmConversation();
+  SlurmConversation(const SlurmConversation&) = delete;
+  SlurmConversation& operator=(const SlurmConversation&) = delete;
 
-// An admin's queries go to `pounce-slurm --admin`, which runs as the caller, even as root.
+  template <class Query>
+  Result<typename Query::Answer> ask(Query question) {
+    return answer_to(std::move(question)).map([](std::any&& answer) {
+      return std::any_cast<typename Query::Answer>(std::move(answer));
+    });
+  }
+
+ private:
+  Result<std::any> answer_to(slurm::Question question);
+  std::unique_ptr<slurm::SlurmGateway> gateway_;
+};
+
 template <class Query>
 Result<typename Query::Answer> ask_slurm(Query question) {
-  return detail::ask_slurm(std::move(question)).map([](std::any&& answer) {
-    return std::any_cast<typename Query::Answer>(std::move(answer));
-  });
+  return SlurmConversation(slurm::kIsAdmins<Query>).ask(std::move(question));
 }
 
 // A short conversation with this instance's pounced: find it, say hello over ipc, ask one thing, read one answer.

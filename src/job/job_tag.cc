@@ -50,12 +50,12 @@ bool tells_hold(std::string_view comment) {
   return note == kHeld || note.starts_with(std::string(kHeld) + " ");
 }
 
-std::optional<double> busy_part(std::string_view comment, std::chrono::seconds ran) {
+std::optional<NotedTimes> noted_times(std::string_view comment, std::chrono::seconds ran) {
   if (!parse_job_tag(comment)) return std::nullopt;
   const auto busy = seconds_after(comment, " busy="), idle = seconds_after(comment, " idle=");
   const auto most = static_cast<std::uint64_t>((std::max(ran, std::chrono::seconds(0)) + kRounding).count());
   if (!busy || !idle || *busy > most || *idle > most || *busy + *idle > most || *busy + *idle == 0) return std::nullopt;
-  return static_cast<double>(*busy) / static_cast<double>(*busy + *idle);
+  return NotedTimes{std::chrono::seconds(*busy), std::chrono::seconds(*idle)};
 }
 
 }  // namespace pounce::job

@@ -25,8 +25,11 @@ std::optional<JobTag> parse_job_tag(std::string_view comment);
 std::string format_hold_note(const JobTag& tag);
 std::string format_job_note(const JobTag& tag, bool held, std::chrono::seconds busy, std::chrono::seconds idle);
 bool tells_hold(std::string_view comment);
-// Busy time over all time, 0 to 1, if the comment tells it. The job's owner can write anything there: a comment that
-// tells of more time than the job ran (within a minute of rounding) is ignored.
-std::optional<double> busy_part(std::string_view comment, std::chrono::seconds ran);
+// The times that the comment tells. The job's owner can write anything there: a comment that tells of more time than
+// the job ran (within a minute of rounding), or of none, is ignored.
+struct NotedTimes {
+  std::chrono::seconds busy{0}, idle{0};
+};
+std::optional<NotedTimes> noted_times(std::string_view comment, std::chrono::seconds ran);
 
 }  // namespace pounce::job

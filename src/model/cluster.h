@@ -1,5 +1,5 @@
-// What a cluster tells about itself, which jobs hold what of it now, and what was used of it before: of all users, as
-// far as the batch system shows it. Values only. Thread: any.
+// What a cluster tells about itself, and which jobs hold what of it now: of all users, as far as the batch system shows
+// it. Values only. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -156,43 +156,6 @@ struct Allocations {
   static constexpr auto fields() {
     return table(field("cluster", &Allocations::cluster), field("hides_others", &Allocations::hides_others),
                  field("jobs", &Allocations::jobs), field("gpus", &Allocations::gpus));
-  }
-};
-
-// The mode in which a job holds its GPUs.
-inline constexpr char kOffload[] = "offload", kBatch[] = "batch", kReservation[] = "reservation";
-
-// The use by one user's jobs of one class and mode within a span of time.
-struct UsedShare {
-  std::string user, class_name, mode;
-  std::uint64_t jobs = 0;
-  double gpu_s = 0, cpu_s = 0;  // held: GPUs (CPUs) times seconds
-  double told_s = 0;            // the part of gpu_s with known use
-  double busy_s = 0;            // the part of told_s spent computing
-  double said_s = 0;            // the part of told_s known only from job comments, which users can write
-
-  static constexpr auto fields() {
-    return table(field("user", &UsedShare::user), field("class", &UsedShare::class_name),
-                 field("mode", &UsedShare::mode), field("jobs", &UsedShare::jobs), field("gpu_s", &UsedShare::gpu_s),
-                 field("cpu_s", &UsedShare::cpu_s), field("told_s", &UsedShare::told_s),
-                 field("busy_s", &UsedShare::busy_s), field("said_s", &UsedShare::said_s));
-  }
-};
-
-struct UsageFacts {
-  std::string cluster;
-  std::int64_t from_s = 0, to_s = 0;  // unix
-  bool has_database = false;          // slurmdbd exists; without it nothing below is known
-  bool counts_gpus = false;           // AccountingStorageTRES has gres/gpu
-  bool counts_gpu_use = false;        // AccountingStorageTRES has gres/gpuutil, which needs NVML on the nodes
-  bool keeps_comments = true;         // false: jobs of pounce lack the comment that tells their use
-  std::vector<UsedShare> shares;
-
-  static constexpr auto fields() {
-    return table(field("cluster", &UsageFacts::cluster), field("from_s", &UsageFacts::from_s),
-                 field("to_s", &UsageFacts::to_s), field("has_database", &UsageFacts::has_database),
-                 field("counts_gpus", &UsageFacts::counts_gpus), field("counts_gpu_use", &UsageFacts::counts_gpu_use),
-                 field("keeps_comments", &UsageFacts::keeps_comments), field("shares", &UsageFacts::shares));
   }
 };
 

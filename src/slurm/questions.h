@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/accounting.h"
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/qos.h"
@@ -130,17 +131,40 @@ struct AskAllocations {  // all users' jobs that wait or run
   static constexpr auto fields() { return table(); }
   friend Result<Answer> answer(const AskAllocations&);
 };
-struct AskUsage {  // what was held since then, from slurmdbd
-  using Answer = UsageFacts;
-  static constexpr char kName[] = "usage";
+struct AskAccounting {  // what the site's accounting records, and what of it this caller sees
+  using Answer = AccountingFacts;
+  static constexpr char kName[] = "accounting";
   static constexpr bool kAdmin = true;
-  std::int64_t from_s = 0;  // unix
-  static constexpr auto fields() { return table(field("from_s", &AskUsage::from_s)); }
-  friend Result<Answer> answer(const AskUsage&);
+  static constexpr auto fields() { return table(); }
+  friend Result<Answer> answer(const AskAccounting&);
+};
+struct AskJobs {  // the jobs that waited, ran or ended in a span of time, from slurmdbd; pages of some thousands
+  using Answer = AccountedPage;
+  static constexpr char kName[] = "jobs";
+  static constexpr bool kAdmin = true;
+  std::int64_t from_s = 0, to_s = 0;  // unix
+  std::uint64_t after = 0;            // `last` of the page before
+  bool steps = false;  // with what was measured of their steps, which costs slurmdbd a query for each job
+  static constexpr auto fields() {
+    return table(field("from_s", &AskJobs::from_s), field("to_s", &AskJobs::to_s), field("after", &AskJobs::after),
+                 field("steps", &AskJobs::steps));
+  }
+  friend Result<Answer> answer(const AskJobs&);
+};
+struct AskNodeEvents {  // when nodes took no work, from slurmdbd
+  using Answer = std::vector<NodeEvent>;
+  static constexpr char kName[] = "node_events";
+  static constexpr bool kAdmin = true;
+  std::int64_t from_s = 0, to_s = 0;  // unix
+  static constexpr auto fields() {
+    return table(field("from_s", &AskNodeEvents::from_s), field("to_s", &AskNodeEvents::to_s));
+  }
+  friend Result<Answer> answer(const AskNodeEvents&);
 };
 
-using Question = std::variant<AskVersion, AskFacts, Submit, Cancel, Note, Poll, Reconcile, AskQueue, AskClasses,
-                              AskClusterSnapshot, AskQueueSnapshot, ReadQos, WriteQos, AskAllocations, AskUsage>;
+using Question =
+    std::variant<AskVersion, AskFacts, Submit, Cancel, Note, Poll, Reconcile, AskQueue, AskClasses, AskClusterSnapshot,
+                 AskQueueSnapshot, ReadQos, WriteQos, AskAllocations, AskAccounting, AskJobs, AskNodeEvents>;
 
 // Wraps the reply to one type of question as a reply that takes any answer.
 template <class QuestionType>

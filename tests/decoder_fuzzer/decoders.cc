@@ -149,7 +149,7 @@ std::vector<std::string> answers() {
   add(slurm::AskVersion{}, std::string("libslurm.so.38 (22.05.8)"));
   add(slurm::AskFacts{}, slurm::AskFacts::Answer{});
   add(slurm::Cancel{}, slurm::Done{});
-  add(slurm::AskUsage{}, slurm::AskUsage::Answer{});
+  add(slurm::AskJobs{}, slurm::AskJobs::Answer{{AccountedJob{}}, 7, true});
   return all;
 }
 
@@ -299,7 +299,7 @@ std::vector<std::string> chunk_scripts() {
 }
 
 Text tag_again(std::string_view bytes) {
-  static_cast<void>(job::busy_part(bytes, std::chrono::hours(1)));
+  static_cast<void>(job::noted_times(bytes, std::chrono::hours(1)));
   static_cast<void>(job::tells_hold(bytes));
   const auto tag = job::parse_job_tag(bytes);
   return tag ? Text(job::format_job_tag(*tag)) : std::nullopt;

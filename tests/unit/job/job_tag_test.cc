@@ -15,9 +15,9 @@ TEST(JobNoteTest, IsATagStillAndTellsThePartThatWasBusy) {
   const std::string note = format_job_note({kInstance, kLease}, false, 90s, 30s);
   ASSERT_TRUE(parse_job_tag(note).has_value());
   EXPECT_EQ(parse_job_tag(note)->lease, kLease);
-  EXPECT_DOUBLE_EQ(busy_part(note, 120s).value(), 0.75);
-  EXPECT_EQ(busy_part(format_job_tag({kInstance, kLease}), 120s), std::nullopt);
-  EXPECT_EQ(busy_part("another's busy=3s idle=1s", 120s), std::nullopt);
+  EXPECT_EQ(noted_times(note, 120s).value().busy, 90s);
+  EXPECT_FALSE(noted_times(format_job_tag({kInstance, kLease}), 120s));
+  EXPECT_FALSE(noted_times("another's busy=3s idle=1s", 120s));
 }
 
 TEST(JobNoteTest, TellsOfAHoldFromItsBeginningOn) {
@@ -25,8 +25,8 @@ TEST(JobNoteTest, TellsOfAHoldFromItsBeginningOn) {
   EXPECT_EQ(parse_job_tag(format_hold_note(tag)), tag);
   EXPECT_TRUE(tells_hold(format_hold_note(tag)));
   EXPECT_TRUE(tells_hold(format_job_note(tag, true, 90s, 30s)));
-  EXPECT_DOUBLE_EQ(busy_part(format_job_note(tag, true, 90s, 30s), 120s).value(), 0.75);
-  EXPECT_EQ(busy_part(format_hold_note(tag), 120s), std::nullopt);
+  EXPECT_EQ(noted_times(format_job_note(tag, true, 90s, 30s), 120s).value().idle, 30s);
+  EXPECT_FALSE(noted_times(format_hold_note(tag), 120s));
   EXPECT_FALSE(tells_hold(format_job_tag(tag)));
   EXPECT_FALSE(tells_hold(format_job_note(tag, false, 90s, 30s)));
   EXPECT_FALSE(tells_hold(format_job_tag(tag) + " heldout"));
@@ -36,13 +36,13 @@ TEST(JobNoteTest, TellsOfAHoldFromItsBeginningOn) {
 // A user can write into the comments of their own jobs.
 TEST(JobNoteTest, TellsOfNoMoreTimeThanTheJobRan) {
   const std::string tag = format_job_tag({kInstance, kLease});
-  EXPECT_TRUE(busy_part(tag + " busy=90s idle=30s", 100s));  // the ends are rounded
-  EXPECT_EQ(busy_part(tag + " busy=161s idle=0s", 100s), std::nullopt);
-  EXPECT_EQ(busy_part(tag + " busy=100s idle=100s", 100s), std::nullopt);
-  EXPECT_EQ(busy_part(tag + " busy=1s idle=18446744073709551615s", 100s), std::nullopt);
-  EXPECT_EQ(busy_part(tag + " busy=1s idle=-1s", 100s), std::nullopt);
-  EXPECT_EQ(busy_part(tag + " busy=99999999999999999999s idle=1s", 100s), std::nullopt);
-  EXPECT_EQ(busy_part(tag + " busy=0s idle=0s", 100s), std::nullopt);
+  EXPECT_TRUE(noted_times(tag + " busy=90s idle=30s", 100s));  // the ends are rounded
+  EXPECT_FALSE(noted_times(tag + " busy=161s idle=0s", 100s));
+  EXPECT_FALSE(noted_times(tag + " busy=100s idle=100s", 100s));
+  EXPECT_FALSE(noted_times(tag + " busy=1s idle=18446744073709551615s", 100s));
+  EXPECT_FALSE(noted_times(tag + " busy=1s idle=-1s", 100s));
+  EXPECT_FALSE(noted_times(tag + " busy=99999999999999999999s idle=1s", 100s));
+  EXPECT_FALSE(noted_times(tag + " busy=0s idle=0s", 100s));
 }
 
 }  // namespace

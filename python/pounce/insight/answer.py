@@ -1,0 +1,207 @@
+"""The sums of a span: from the store as far as it goes, and the rest from Slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..errors import PounceError
+from .accounting import Facts
+from .collector import Source, read_windows
+from .jobs import Job
+from .spans import UNITS, Calendar
+from .store import COLUMNS, ROLLUPS, WORDS, Kept, Store
+from .tally import SUMS, Project, Tally
+
+
+@dataclass(frozen=True)
+class Question:
+    keys: tuple[str, ...]
+    from_s: int
+    to_s: int
+    users: frozenset[str] = frozenset()  # only their jobs; empty: all
+
+
+@dataclass
+class Answer:
+    cluster: str
+    question: Question
+    tally: Tally
+    modes: Tally  # the same jobs by mode
+    facts: Facts | None = None  # None: Slurm was not needed, or did not answer
+    trouble: PounceError | None = None  # why it did not
+    gaps: list[tuple[int, int]] = field(default_factory=list)  # spans of which nothing is known
+    kept: Kept | None = None  # what of it is from the store
+    has_untagged: bool = False  # jobs of pounce without its comment, and none with it
+    counts_gpus: bool = True
+    counts_gpu_use: bool = False
+
+    @property
+    def tallies(self) -> tuple[Tally, Tally]:
+        return self.tally, self.modes
+
+
+def answer(question: Question, calendar: Calendar, project: Project, store: Store | None,
+           source: Callable[[], Source], project_keys: Sequence[str] = ("account", "wckey", "user")) -> Answer:
+    """Asks Slurm only for what the store does not have. Raises what Slurm's accounting says if there is no store; with
+    one, `gaps` tells what is missing."""
+    span = question.from_s, question.to_s
+    found = Answer("", question, Tally(question.keys, *span, calendar, project),
+                   Tally(("mode",), *span, calendar, project))
+    kept = store.kept() if store is not None else None
+    missing = _missing(question, kept)
+    if missing:
+        facts = _facts(source, found, kept)
+        if kept is not None and facts is not None and kept.cluster != facts.cluster:
+            assert store is not None
+            kept = store.kept(facts.cluster)  # the store has other clusters, or this one under its earlier name
+            missing = _missing(question, kept)
+        if facts is None:
+            found.gaps = missing
+            for tally in found.tallies:  # what ran before is counted where knowledge begins
+                tally.from_s = max(tally.from_s, kept.begin_s if kept is not None else 0)
+        else:
+            _ask(source(), facts, missing, found)
+    if store is not None and kept is not None:
+        found.cluster, found.kept = kept.cluster, kept
+        if found.facts is None:
+            found.counts_gpus, found.counts_gpu_use = kept.counts_gpus, kept.counts_gpu_use
+        begin, end = max(span[0], kept.begin_s), min(span[1], kept.until_s)
+        if begin < end:
+            for tally in found.tallies:
+                _FromStore(store, kept, tally, question.users, project_keys).add(begin, end)
+    return found
+
+
+def _missing(question: Question, kept: Kept | None) -> list[tuple[int, int]]:
+    """What of the span the store does not have."""
+    if kept is None:
+        return [(question.from_s, question.to_s)]
+    parts = [(question.from_s, min(question.to_s, kept.begin_s)), (max(question.from_s, kept.until_s), question.to_s)]
+    return [(begin, end) for begin, end in parts if begin < end]
+
+
+def _facts(source: Callable[[], Source], found: Answer, kept: Kept | None) -> Facts | None:
+    try:
+        facts = source().facts()
+    except PounceError as error:
+        if kept is None:
+            raise
+        found.trouble = error
+        return None
+    found.facts, found.cluster = facts, facts.cluster
+    found.counts_gpus, found.counts_gpu_use = facts.counts_gpus, facts.counts_gpu_use
+    return facts
+
+
+def _ask(source: Source, facts: Facts, missing: list[tuple[int, int]], found: Answer) -> None:
+    tagged = offloads = False
+    for from_s, to_s in missing:
+        at = from_s
+        try:
+            for begin, end, jobs in read_windows(source, facts, from_s, to_s, facts.counts_gpu_use):
+                for job in jobs:
+                    tagged, offloads = tagged or bool(job.lease), offloads or job.mode == "offload"
+                    for tally in found.tallies:
+                        tally.add(job, begin, end, found.question.users)
+                at = end
+        except PounceError as error:
+            found.trouble = error
+            found.gaps.append((at, to_s))
+    found.has_untagged = offloads and not tagged
+
+
+class _FromStore:
+    """Adds what the store has to a tally: whole days (hours, where the tally has them) from sums, if there are sums by
+    its keys, and the rest job by job."""
+
+    def __init__(self, store: Store, kept: Kept, tally: Tally, users: frozenset[str], project_keys: Sequence[str]):
+        self._store, self._kept, self._tally, self._users = store, kept, tally, users
+        self._cluster = store.id_of(kept.cluster)
+        self._texts: dict[int, str] = {}
+        self._project_keys = project_keys
+        self._calendar = store.calendar()
+
+    def add(self, begin: int, end: int) -> None:
+        table = self._table()
+        if table is None:
+            return self._add_jobs(begin, end)
+        unit = "hour" if table == "hour_use" else "day"
+        starts = [start for start in [*self._calendar.starts(unit, begin, end),
+                                      self._after(unit, end)] if begin <= start <= end]
+        if len(starts) < 2:
+            return self._add_jobs(begin, end)
+        self._add_jobs(begin, starts[0])
+        self._add_sums(table, starts[0], starts[-1])
+        self._add_jobs(starts[-1], end)
+
+    def _after(self, unit: str, moment: int) -> int:
+        """`moment` if a day or an hour begins there."""
+        start = self._calendar.start_of_unit(unit, moment)
+        return start if start == moment else moment + 1
+
+    def _names(self) -> list[str]:
+        """The columns that the keys of the tally need."""
+        names = {name for key in self._tally.keys if key not in UNITS
+                 for name in (self._project_keys if key == "project" else (key,))}
+        return sorted(names | ({"user"} if self._users else set()))
+
+    def _table(self) -> str | None:
+        if self._calendar.zone != self._tally.zone and self._tally.unit:
+            return None  # its days are others
+        tables = ["hour_use"] if self._tally.unit == "hour" else ["day_use", "node_use"]
+        return next((table for table in tables if set(self._names()) <= set(ROLLUPS[table])), None)
+
+    def _add_sums(self, table: str, begin: int, end: int) -> None:
+        names, tally = self._names(), self._tally
+        where, users = "", []
+        if self._users:
+            where = f" AND user IN ({', '.join('?' * len(self._users))})"
+            users = [self._store.id_of(user) for user in sorted(self._users)]
+        # A job that ran before this day or hour has been counted there, unless the span begins here.
+        time = "time" if tally.unit else f"time <= {tally.from_s}"
+        sums = ", ".join(f"sum({name})" for name in SUMS)
+        rows = self._store.connection.execute(
+            f"SELECT {time} AS at, {', '.join([*names, sums])} FROM {table} "
+            f"WHERE cluster = ? AND time >= ? AND time < ?{where} GROUP BY {', '.join(['at', *names])}",
+            (self._cluster, begin, end, *users))
+        for time_or_first, *rest in rows:
+            texts = dict(zip(names, map(self._text, rest[:len(names)]), strict=True))
+            values = rest[len(names):]
+            period = tally.period_of(time_or_first) if tally.unit else 0
+            is_first = time_or_first <= max(period, tally.from_s) if tally.unit else time_or_first
+            values[0] = values[0] if is_first else values[1]
+            tally.share_of(tuple(self._value(key, texts, period) for key in tally.keys)).add(values)
+
+    def _value(self, key: str, texts: dict[str, str], period: int) -> str:
+        if key in UNITS:
+            return self._tally.label(key, period)
+        if key == "project":
+            return self._tally.project(*(texts.get(name, "") for name in ("account", "wckey", "user")))
+        return texts[key]
+
+    def _text(self, number: int) -> str:
+        text = self._texts.get(number)
+        if text is None:
+            text = self._texts[number] = self._store.text(number)
+        return text
+
+    def _add_jobs(self, begin: int, end: int) -> None:
+        if begin < end:
+            for job in self._jobs(begin, end):
+                self._tally.add(job, begin, end, self._users)
+
+    def _jobs(self, begin: int, end: int) -> Iterator[Job]:
+        """Those that held something between the two. No job of the store is longer than `longest_s`."""
+        rows = self._store.connection.execute(
+            f"SELECT {', '.join(_READ)} FROM job WHERE cluster = ? AND start_s > 0 AND start_s >= ? AND start_s < ? "
+            "AND until_s > ?", (self._cluster, begin - self._kept.longest_s, end, begin))
+        for row in rows:
+            values = dict(zip(_READ, row, strict=True))
+            for name in WORDS:
+                values[name] = self._text(values[name])
+            values["class_name"] = values.pop("class")
+            yield Job(**values)
+
+
+_READ = tuple(name for name in COLUMNS if name not in ("cluster", "lost", "seen_s", "name", "submit_line", "lease"))
