@@ -229,17 +229,32 @@ Result<SlurmList> load_records(const Database& database, const AskJobs& question
   return records;
 }
 
-Result<Window> load_window(const AskJobs& question) {
+// What stays the same from one window to the next. An admin may make a QoS while a year is read.
+struct Known {
+  std::string cluster;
+  Names names;
+  std::chrono::steady_clock::time_point until;
+};
+
+Result<const Known*> known_of(const Database& database) {
+  static Known known;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < known.until) return &known;
   const auto site = read_site();
   if (!site) return failure(site.error());
-  const Database database;
-  Window window{question, {}, {}, {}, {}};
   auto names = load_names(database);
   if (!names) return failure(names.error());
-  auto records = load_records(database, question, site->cluster);
+  known = {site->cluster, std::move(*names), now + std::chrono::minutes(1)};
+  return &known;
+}
+
+Result<Window> load_window(const AskJobs& question) {
+  const Database database;
+  const auto known = known_of(database);
+  if (!known) return failure(known.error());
+  auto records = load_records(database, question, (*known)->cluster);
   if (!records) return failure(records.error());
-  window.names = std::move(*names);
-  window.list = std::move(*records);
+  Window window{question, (*known)->names, {}, std::move(*records), {}};
   bool open = false;
   for_each<slurmdb_job_rec_t>(window.list.get(), [&](const slurmdb_job_rec_t& record) {
     window.records.push_back(&record);

@@ -7,14 +7,17 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from pounce.insight import plot
 from pounce.insight.command import main
 from pounce.insight.spans import Calendar
 from pounce.insight.store import VERSION
+from pounce.insight.tally import KEYS
 
 NOW = int(time.time())
 DAY = 86400
@@ -270,6 +273,25 @@ def test_a_store_of_a_later_version_is_refused_in_a_sentence(site, run):
     connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     connection.close()
     assert "was written by a later pounce" in run(code=1) and "was written by a later pounce" in run("collect", code=1)
+
+
+# ---- the page ------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_page_shows_works(site, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).resolve().parents[2] / "docs" / "insight.md").read_text()
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S) for line in block.splitlines()]
+    assert len(lines) >= 5
+    for line in lines:
+        words = shlex.split(line)
+        if "--plot" in words:
+            pytest.importorskip("matplotlib")
+        assert words[:2] == ["pouncectl", "usage"] and run(*words[2:])
+    for word in re.findall(r"^\| `(--[a-z]+)", page, re.M):
+        assert word in run("--help")
+    keys = "".join(re.findall(r"^\| (`.*?) \|", page[page.index("| key |"):page.index("## What the figures are")], re.M))
+    assert set(re.findall("`([a-z]+)`", keys)) == set(KEYS)
 
 
 # ---- pictures ----------------------------------------------------------------------------------------------------------

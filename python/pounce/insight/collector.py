@@ -45,7 +45,7 @@ class Collected:
 class Windows:
     """How long a span to ask for at once: such that slurmdbd answers with some thousands of jobs, in some seconds."""
 
-    JOBS, SECONDS, LEAST_S, MOST_S = 15_000, 15.0, 60, DAY_S
+    JOBS, SECONDS, LEAST_S, MOST_S = 15_000, 15.0, 60, 7 * DAY_S
 
     def __init__(self, length_s: int = HOUR_S):
         self.length_s = length_s
