@@ -8,6 +8,7 @@ module's own.
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +66,7 @@ def module_of(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
 def modules(root: Path) -> dict[str, ast.Module]:
     package = root / PACKAGE
     files = sorted(package.rglob("*.py"))
