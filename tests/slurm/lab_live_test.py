@@ -65,8 +65,8 @@ import time
 
 for batch in range(10**9):
     if batch % 100 == 0: print("batch", batch)
-    sum(range(10**6))
-    time.sleep(0.01 * (batch // 50 % 3))"""
+    sum(range(3 * 10**5))
+    time.sleep(0.01 * (batch // 50 % 3 + 1))"""
 TRAINING = """\
 %%pounce --cpus 1 --bg --name segmentation
 import os, time

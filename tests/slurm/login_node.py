@@ -84,13 +84,17 @@ def error(e):
 
 
 def wait_until(condition, seconds: float, what: str):
-    """The condition's first true value; waits on the condition, never on a duration."""
+    """The condition's first true value; waits on the condition, never on a duration. One that takes long, such as a command's answer, is
+    looked at more rarely: the processors are for what is waited for."""
     deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > deadline:
+    while True:
+        begun = time.monotonic()
+        if value := condition():
+            return value
+        ended = time.monotonic()
+        if ended > deadline:
             raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.1)
-    return value
+        time.sleep(min(0.5, max(0.1, 3 * (ended - begun))))
 
 
 def reports_in(text: str) -> list[dict]:
@@ -169,6 +173,7 @@ class LoginNode:
         self.hardware = f"02:77:00:{cluster_id:02x}:00:{number:02x}"
         self.started: list[subprocess.Popen] = []
         self.own: dict[str, Path] = {}  # folders that it does not share with the other nodes
+        self._logins: dict[str, list[str]] = {}  # user: the words that a command of theirs stands behind
 
     def keeps_to_itself(self, folder: str) -> Path:
         """From now on `folder` is this node's own, as a machine's own disk; returns where its files are for the test."""
@@ -213,14 +218,20 @@ class LoginNode:
             shutil.rmtree(folder)
 
     def command(self, user: str | None, words: list[str], environment: dict[str, str] | None = None) -> list[str]:
-        as_user = ["--as", user] if user else []
         settings = [f"{name}={value}" for name, value in (environment or {}).items()]
         unset = [w for name, value in (environment or {}).items() if value is None for w in ("-u", name)]
         settings = [s for s in settings if not s.endswith("=None")]
         mounts = "".join(f"mount --bind {source} {folder} && " for folder, source in self.own.items())
         apart = ["unshare", "--mount", "sh", "-c", mounts + 'exec "$@"', "sh"] if mounts else []
-        return ["nsenter", f"--net=/run/netns/{self.name}", *apart, str(CLUSTER), "run", *as_user, "--",
-                "env", *unset, *settings, *words]
+        return ["nsenter", f"--net=/run/netns/{self.name}", *apart, *self._login(user or "root"), "env", *unset, *settings, *words]
+
+    def _login(self, user: str) -> list[str]:
+        """As `cluster run` has it, which takes several times as long as what most commands do."""
+        if user not in self._logins:
+            env = {**os.environ, "POUNCE_CLUSTER_ID": str(self.cluster_id)}
+            told = subprocess.run([str(CLUSTER), "run", "--words", "--as", user], env=env, check=True, capture_output=True, text=True)
+            self._logins[user] = told.stdout.split("\0")[:-1]
+        return self._logins[user]
 
 
 class User:
