@@ -1,8 +1,20 @@
-"""Which tests stay in one process where several processes share them."""
+"""How tests are collected, and which stay in one process where several processes share them."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import pytest
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """pytest's own form of the tests' files is kept, whatever PYTHONDONTWRITEBYTECODE says: each of a suite's processes would make it
+    anew. What tests themselves import and start does as that says."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    yield
+    sys.dont_write_bytecode = before
 
 
 @pytest.hookimpl(trylast=True)
