@@ -28,7 +28,7 @@ def server(tmp_path_factory):
 # ---- many workers ----
 
 MANY = """
-    WORKERS, EACH = 8, 40
+    WORKERS, EACH = 4, 80
     import mlflow
     mlflow.set_experiment("many")
     run = mlflow.start_run().info.run_id
@@ -63,7 +63,7 @@ def test_what_many_workers_log_is_there_once_also_where_the_server_stops_meanwhi
     (mlflow_home.folder / "back").touch()
     facts = script.ended(seconds=300).reports
 
-    assert facts["workers"] == 8 and facts["missing"] is None
+    assert facts["workers"] == 4 and facts["missing"] is None
     assert facts["steps"] == list(range(320)) and facts["values"] == [step / 2 for step in range(320)]
 
 
