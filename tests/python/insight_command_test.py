@@ -200,6 +200,9 @@ def test_a_site_that_hides_others_shows_ones_own_and_says_so(site, run):
     site.has(JOBS[:1], hides_others=True)
     assert "These are your own jobs: this site shows others' to operators only" in run()
     assert json.loads(run("--json"))["own_only"] is True
+    assert "These are your own jobs" in run("collect", "--from", "2026-01-01")
+    site.file.unlink()
+    assert "These are your own jobs" in run("--from", "2026-01-01"), "the store has no more"
 
 
 def test_what_is_not_recorded_is_said_with_how_to_record_it(site, run):

@@ -32,6 +32,7 @@ class Answer:
     trouble: PounceError | None = None  # why it did not
     gaps: list[tuple[int, int]] = field(default_factory=list)  # spans of which nothing is known
     kept: Kept | None = None  # what of it is from the store
+    own_only: bool = False  # Slurm hid others' jobs from this caller, or from the store's owner
     has_untagged: bool = False  # jobs of pounce without its comment, and none with it
     counts_gpus: bool = True
     counts_gpu_use: bool = False
@@ -66,6 +67,7 @@ def answer(question: Question, calendar: Calendar, project: Project, store: Stor
         found.cluster, found.kept = kept.cluster, kept
         if found.facts is None:
             found.counts_gpus, found.counts_gpu_use = kept.counts_gpus, kept.counts_gpu_use
+        found.own_only = found.own_only or bool(store.setting("own_only"))
         begin, end = max(span[0], kept.begin_s), min(span[1], kept.until_s)
         if begin < end:
             for tally in found.tallies:
@@ -89,7 +91,7 @@ def _facts(source: Callable[[], Source], found: Answer, kept: Kept | None) -> Fa
             raise
         found.trouble = error
         return None
-    found.facts, found.cluster = facts, facts.cluster
+    found.facts, found.cluster, found.own_only = facts, facts.cluster, facts.hides_others
     found.counts_gpus, found.counts_gpu_use = facts.counts_gpus, facts.counts_gpu_use
     return facts
 

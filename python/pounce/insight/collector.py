@@ -140,6 +140,8 @@ class Collector:
                 kept.longest_s = max(kept.longest_s, job.until_s - job.start_s if job.start_s else 0)
             rollups.flush()
             self._store.keep(kept)
+            if self._facts.hides_others:
+                self._store.set("own_only", "yes")  # for good: what was hidden once is missing
         return written
 
     def _write_job(self, cluster: int, job: Job, rollups: Rollups) -> bool:

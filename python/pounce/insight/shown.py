@@ -110,7 +110,7 @@ def gap_lines(answer: Answer, calendar: Calendar) -> list[str]:
     facts, lines = answer.facts, []
     for begin, end in answer.gaps:
         lines.append(f"Nothing is known of {calendar.shown(begin)} to {calendar.shown(end)}: {answer.trouble}")
-    if facts is not None and facts.hides_others:
+    if answer.own_only:
         lines.append("These are your own jobs: this site shows others' to operators only (PrivateData).")
     if facts is not None and not facts.has_database:
         return [*lines, "This Slurm has no slurmdbd: only your own leases are known here, from pounce's own records.",
@@ -149,7 +149,7 @@ def as_json(answer: Answer, rows: Rows, others: Share | None) -> str:
         "cluster": answer.cluster, "from_s": answer.question.from_s, "to_s": answer.question.to_s,
         "zone": answer.tally.zone, "by": list(keys),
         "from_slurmdbd": facts.has_database if facts is not None else answer.kept is not None,
-        "own_only": bool(facts and facts.hides_others) or bool(facts and not facts.has_database),
+        "own_only": answer.own_only or bool(facts and not facts.has_database),
         "store_until_s": answer.kept.until_s if answer.kept else None,
         "gaps": [{"from_s": begin, "to_s": end, "text": str(answer.trouble)} for begin, end in answer.gaps],
         "shares": [{**dict(zip(keys, key, strict=True)), **_figures(share)} for key, share in rows],
