@@ -21,7 +21,7 @@ from pounce.insight.answer import Question, answer
 from pounce.insight.collector import Collector
 from pounce.insight.jobs import Job, complete
 from pounce.insight.projects import project_rule
-from pounce.insight.store import create, open_store
+from pounce.insight.store import ROLLUPS, create, open_store
 
 DAY = 86400
 BEGIN = 1_767_225_600  # 2026-01-01
@@ -94,8 +94,8 @@ def main() -> None:
             print(f"{done.read} rows read, {done.written} written; {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB at most")
         store = create(place, "Australia/Melbourne")
         measured("collect again, where nothing is new", lambda: Collector(store, site).run(None))
-        for table in ("job", "day_use", "node_use", "hour_use"):
-            print(f"{table:<12}{store.connection.execute(f'SELECT count(*) FROM {table}').fetchone()[0]:>12} rows")
+        for table in ("job", *ROLLUPS):
+            print(f"{table:<16}{store.connection.execute(f'SELECT count(*) FROM {table}').fetchone()[0]:>9} rows")
         store.close()
         print(f"{place.stat().st_size / 1e6:.0f} MB")
         for keys in REPORTS:

@@ -74,6 +74,20 @@ def still(job: Job, now_s: int) -> Job:
     return dataclasses.replace(job, end_s=0, start_s=job.start_s if job.start_s < now_s else 0)
 
 
+@pytest.mark.parametrize("keys", [(), ("user", "mode"), ("node",), ("project", "gpu")], ids=",".join)
+def test_whole_months_come_from_their_own_sums(keys, tmp_path):
+    rows = past(150, days=110, seed=4)
+    store = create(tmp_path / "usage.sqlite", MELBOURNE)
+    Collector(store, FakeAccounting(rows)).run(END - 120 * DAY)
+    months = Calendar(MELBOURNE).starts("month", END - 100 * DAY, END)
+    for table in ("day_use", "node_day_use"):  # it would be seen if they were read
+        assert store.connection.execute(f"DELETE FROM {table} WHERE time >= ? AND time < ?", (months[1], months[-1])).rowcount > 50
+
+    for begin, end in ((END - 100 * DAY, END), (months[1], months[3]), (months[1] - DAY, months[-1] + 5)):
+        found = answer(Question(keys, begin, end), Calendar(MELBOURNE), project_rule(""), store, no_slurm)
+        assert_same(found.tally.groups, truths(rows, keys, begin, end, zone=MELBOURNE))
+
+
 def test_the_jobs_of_some_users_alone_can_be_summed(rows, store):
     found = answer(Question(("day",), *span_of("mid-day to now"), frozenset({"bob", "who"})), Calendar(MELBOURNE), project_rule(""), store, no_slurm)
 

@@ -11,7 +11,7 @@ from .collector import Source, read_windows
 from .jobs import Job
 from .spans import UNITS, Calendar
 from .store import COLUMNS, ROLLUPS, WORDS, Kept, Store
-from .tally import SUMS, Project, Tally
+from .tally import SUMS, Project, Share, Tally, summed
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Answer:
     cluster: str
     question: Question
     tally: Tally
-    modes: Tally  # the same jobs by mode
+    others: Tally | None  # the same jobs by mode, where that is not among the keys
     facts: Facts | None = None  # None: Slurm was not needed, or did not answer
     trouble: PounceError | None = None  # why it did not
     gaps: list[tuple[int, int]] = field(default_factory=list)  # spans of which nothing is known
@@ -38,8 +38,13 @@ class Answer:
     counts_gpu_use: bool = False
 
     @property
-    def tallies(self) -> tuple[Tally, Tally]:
-        return self.tally, self.modes
+    def tallies(self) -> list[Tally]:
+        return [tally for tally in (self.tally, self.others) if tally is not None]
+
+    def of_mode(self, mode: str) -> Share:
+        tally = self.others or self.tally
+        place = tally.keys.index("mode")
+        return summed(share for key, share in tally.groups.items() if key[place] == mode)
 
 
 def answer(question: Question, calendar: Calendar, project: Project, store: Store | None,
@@ -47,8 +52,8 @@ def answer(question: Question, calendar: Calendar, project: Project, store: Stor
     """Asks Slurm only for what the store does not have. Raises what Slurm's accounting says if there is no store; with
     one, `gaps` tells what is missing."""
     span = question.from_s, question.to_s
-    found = Answer("", question, Tally(question.keys, *span, calendar, project),
-                   Tally(("mode",), *span, calendar, project))
+    by_mode = None if "mode" in question.keys else Tally(("mode",), *span, calendar, project)
+    found = Answer("", question, Tally(question.keys, *span, calendar, project), by_mode)
     kept = store.kept() if store is not None else None
     missing = _missing(question, kept)
     if missing:
@@ -134,8 +139,18 @@ class _FromStore:
         if len(starts) < 2:
             return self._add_jobs(begin, end)
         self._add_jobs(begin, starts[0])
-        self._add_sums(table, starts[0], starts[-1])
+        self._add_days(table, starts[0], starts[-1])
         self._add_jobs(starts[-1], end)
+
+    def _add_days(self, table: str, begin: int, end: int) -> None:
+        """Whole months come from their own sums where no time is among the keys."""
+        months = [] if self._tally.unit else [start for start in [*self._calendar.starts("month", begin, end),
+                                              self._after("month", end)] if begin <= start <= end]
+        if len(months) < 2:
+            return self._add_sums(table, begin, end)
+        self._add_sums(table, begin, months[0])
+        self._add_sums(table.replace("day", "month"), months[0], months[-1])
+        self._add_sums(table, months[-1], end)
 
     def _after(self, unit: str, moment: int) -> int:
         """`moment` if a day or an hour begins there."""
@@ -151,7 +166,7 @@ class _FromStore:
     def _table(self) -> str | None:
         if self._calendar.zone != self._tally.zone and self._tally.unit:
             return None  # its days are others
-        tables = ["hour_use"] if self._tally.unit == "hour" else ["day_use", "node_use"]
+        tables = ["hour_use"] if self._tally.unit == "hour" else ["day_use", "node_day_use"]
         return next((table for table in tables if set(self._names()) <= set(ROLLUPS[table])), None)
 
     def _add_sums(self, table: str, begin: int, end: int) -> None:
@@ -160,6 +175,8 @@ class _FromStore:
         if self._users:
             where = f" AND user IN ({', '.join('?' * len(self._users))})"
             users = [self._store.id_of(user) for user in sorted(self._users)]
+        if begin >= end:
+            return
         # A job that ran before this day or hour has been counted there, unless the span begins here.
         time = "time" if tally.unit else f"time <= {tally.from_s}"
         sums = ", ".join(f"sum({name})" for name in SUMS)

@@ -42,7 +42,7 @@ def cut(rows: Rows, top: int) -> tuple[Rows, Share | None]:
 
 def as_words(answer: Answer, rows: Rows, others: Share | None, span: str, calendar: Calendar) -> str:
     lines = [f"Cluster {_core.printable(answer.cluster)}, {span}", _table(answer, rows, others)]
-    if idle := idle_line(answer.modes.groups.get(("offload",), Share())):
+    if idle := idle_line(answer.of_mode("offload")):
         lines.append(idle)
     return "\n".join([*lines, *gap_lines(answer, calendar)])
 
@@ -129,7 +129,7 @@ def gap_lines(answer: Answer, calendar: Calendar) -> list[str]:
 
 def measures_gpu_use(answer: Answer) -> bool:
     """Newer Slurms (25.11) have gres/gpuutil by default, but without NVML they measure nothing."""
-    total = answer.modes.total()
+    total = answer.tally.total()
     return answer.counts_gpu_use and (total.known_s > total.said_s or total.known_s == total.gpu_s)
 
 

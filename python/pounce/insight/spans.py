@@ -69,20 +69,21 @@ class Calendar:
         self._days = [self.start_of(date) for date in dates]
 
     def start_of_unit(self, unit: str, moment: int) -> int:
-        """The beginning of the hour, day or week (from Monday on) that has `moment`."""
+        """The beginning of the hour, day, week (from Monday on) or month that has `moment`."""
         day = self.day_of(moment)
         if unit == "hour":
             return day + (moment - day) // HOUR_S * HOUR_S
-        if unit == "week":
+        if unit in ("week", "month"):
             date = self.date_of(day)
-            return self.start_of(date - datetime.timedelta(days=date.weekday()))
+            earlier = date.weekday() if unit == "week" else date.day - 1
+            return self.start_of(date - datetime.timedelta(days=earlier))
         return day
 
     def starts(self, unit: str, from_s: int, to_s: int) -> list[int]:
-        """The beginnings of all hours, days or weeks that have a second of [from_s, to_s)."""
+        """The beginnings of all hours, days, weeks or months that have a second of [from_s, to_s)."""
         days = self.days(from_s, to_s)
-        if unit == "week":
-            return sorted({self.start_of_unit("week", day) for day in days})
+        if unit in ("week", "month"):
+            return sorted({self.start_of_unit(unit, day) for day in days})
         if unit != "hour":
             return days
         ends = [*days[1:], self.day_of(days[-1] + 26 * HOUR_S)] if days else []

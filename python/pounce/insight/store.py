@@ -24,10 +24,14 @@ VERSION = 1
 SYSTEM_FOLDER = Path("/var/lib/pounce/usage")
 FORGOTTEN = "(forgotten)"
 
-# rollup: its columns; the first is the beginning of a local day or hour, the others are ids of words
+# rollup: its columns; the first is the beginning of a local day, month or hour, the others are ids of words
+_BY_USER = ("time", "class", "user", "account", "wckey", "mode", "partition", "gpu")
+_BY_NODE = ("time", "class", "node", "mode", "partition", "gpu")
 ROLLUPS = {
-    "day_use": ("time", "class", "user", "account", "wckey", "mode", "partition", "gpu"),
-    "node_use": ("time", "class", "node", "mode", "partition", "gpu"),
+    "day_use": _BY_USER,
+    "month_use": _BY_USER,
+    "node_day_use": _BY_NODE,
+    "node_month_use": _BY_NODE,
     "hour_use": ("time", "class", "mode", "partition", "gpu"),
 }
 
@@ -290,14 +294,16 @@ class Store:
         new = self.word(FORGOTTEN)
         changed = self.connection.execute("UPDATE job SET user = ?, name = '', submit_line = '' WHERE user = ?",
                                           (new, old[0]))
-        keys = ("cluster", *ROLLUPS["day_use"])
-        moved = ", ".join(str(new) if name == "user" else name for name in keys)
-        rows = self.connection.execute(f"SELECT {moved}, {', '.join(SUMS)} FROM day_use WHERE user = ?", old).fetchall()
-        self.connection.execute("DELETE FROM day_use WHERE user = ?", old)
-        self.add_to_rollup("day_use", rows)
+        for table in ("day_use", "month_use"):
+            names = ("cluster", *ROLLUPS[table])
+            moved = ", ".join(str(new) if name == "user" else name for name in names)
+            rows = self.connection.execute(f"SELECT {moved}, {', '.join(SUMS)} FROM {table} WHERE user = ?", old)
+            sums = rows.fetchall()
+            self.connection.execute(f"DELETE FROM {table} WHERE user = ?", old)
+            self.add_to_rollup(table, sums)
         self._ids.clear()
         # An account or a node may have the same name: then the word itself is theirs too.
-        places = [*((name, "job") for name in WORDS), ("node", "node_use"), ("name", "cluster")]
+        places = [*((name, "job") for name in WORDS), ("node", "node_day_use"), ("name", "cluster")]
         used = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE {name} = {old[0]}" for name, table in places)
         if not self.connection.execute(f"SELECT 1 FROM ({used}) LIMIT 1").fetchone():
             self.connection.execute("DELETE FROM word WHERE id = ?", old)
