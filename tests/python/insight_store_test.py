@@ -43,7 +43,7 @@ def summed(store, keys=KEYS, from_s=END - 7 * DAY, to_s=END):
     def no_slurm():
         raise AssertionError("the store has all of it")
 
-    return answer(Question(tuple(keys), from_s, to_s), Calendar(), project_rule(""), store, no_slurm).tally.groups
+    return answer(Question(tuple(keys), from_s, to_s), Calendar(), project_rule(""), store, no_slurm).groups
 
 
 def assert_true(store, rows, now_s=END, from_s=END - 7 * DAY):

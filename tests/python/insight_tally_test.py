@@ -52,7 +52,7 @@ def test_sums_are_right_to_the_second(rows, store, keys, span):
     for one in (store, None):
         source = no_slurm if one else lambda: FakeAccounting(rows)
         found = answer(question, Calendar(MELBOURNE), project_rule("account"), one, source)
-        assert_same(found.tally.groups, expected)
+        assert_same(found.groups, expected)
 
 
 @pytest.mark.parametrize("keys", [("mode",), ("day", "user"), ("hour",)], ids=",".join)
@@ -65,7 +65,7 @@ def test_a_store_that_has_half_of_the_span_is_completed_from_slurm(rows, tmp_pat
 
     found = answer(Question(keys, FROM, END), Calendar(MELBOURNE), project_rule(""), store, lambda: FakeAccounting(rows))
 
-    assert_same(found.tally.groups, truths(rows, keys, FROM, END, zone=MELBOURNE))
+    assert_same(found.groups, truths(rows, keys, FROM, END, zone=MELBOURNE))
     assert found.kept and found.kept.until_s == middle
 
 
@@ -85,14 +85,14 @@ def test_whole_months_come_from_their_own_sums(keys, tmp_path):
 
     for begin, end in ((END - 100 * DAY, END), (months[1], months[3]), (months[1] - DAY, months[-1] + 5)):
         found = answer(Question(keys, begin, end), Calendar(MELBOURNE), project_rule(""), store, no_slurm)
-        assert_same(found.tally.groups, truths(rows, keys, begin, end, zone=MELBOURNE))
+        assert_same(found.groups, truths(rows, keys, begin, end, zone=MELBOURNE))
 
 
 def test_the_jobs_of_some_users_alone_can_be_summed(rows, store):
     found = answer(Question(("day",), *span_of("mid-day to now"), frozenset({"bob", "who"})), Calendar(MELBOURNE), project_rule(""), store, no_slurm)
 
     theirs = [job for job in rows if job.user == "bob"]
-    assert_same(found.tally.groups, truths(theirs, ("day",), *span_of("mid-day to now"), zone=MELBOURNE))
+    assert_same(found.groups, truths(theirs, ("day",), *span_of("mid-day to now"), zone=MELBOURNE))
 
 
 def test_the_parts_of_a_job_add_up_to_it_exactly():

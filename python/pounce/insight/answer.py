@@ -26,8 +26,7 @@ class Question:
 class Answer:
     cluster: str
     question: Question
-    tally: Tally
-    others: Tally | None  # the same jobs by mode, where that is not among the keys
+    tally: Tally  # by the question's keys and by mode
     facts: Facts | None = None  # None: Slurm was not needed, or did not answer
     trouble: PounceError | None = None  # why it did not
     gaps: list[tuple[int, int]] = field(default_factory=list)  # spans of which nothing is known
@@ -38,13 +37,16 @@ class Answer:
     counts_gpu_use: bool = False
 
     @property
-    def tallies(self) -> list[Tally]:
-        return [tally for tally in (self.tally, self.others) if tally is not None]
+    def groups(self) -> dict[tuple[str, ...], Share]:
+        """By the question's keys alone."""
+        groups: dict[tuple[str, ...], Share] = {}
+        for key, share in self.tally.groups.items():
+            groups.setdefault(key[:len(self.question.keys)], Share()).add(share)
+        return groups
 
     def of_mode(self, mode: str) -> Share:
-        tally = self.others or self.tally
-        place = tally.keys.index("mode")
-        return summed(share for key, share in tally.groups.items() if key[place] == mode)
+        place = self.tally.keys.index("mode")
+        return summed(share for key, share in self.tally.groups.items() if key[place] == mode)
 
 
 def answer(question: Question, calendar: Calendar, project: Project, store: Store | None,
@@ -52,8 +54,8 @@ def answer(question: Question, calendar: Calendar, project: Project, store: Stor
     """Asks Slurm only for what the store does not have. Raises what Slurm's accounting says if there is no store; with
     one, `gaps` tells what is missing."""
     span = question.from_s, question.to_s
-    by_mode = None if "mode" in question.keys else Tally(("mode",), *span, calendar, project)
-    found = Answer("", question, Tally(question.keys, *span, calendar, project), by_mode)
+    keys = question.keys if "mode" in question.keys else (*question.keys, "mode")  # a job has one mode
+    found = Answer("", question, Tally(keys, *span, calendar, project))
     kept = store.kept() if store is not None else None
     missing = _missing(question, kept)
     if missing:
@@ -64,8 +66,8 @@ def answer(question: Question, calendar: Calendar, project: Project, store: Stor
             missing = _missing(question, kept)
         if facts is None:
             found.gaps = missing
-            for tally in found.tallies:  # what ran before is counted where knowledge begins
-                tally.from_s = max(tally.from_s, kept.begin_s if kept is not None else 0)
+            # What ran before is counted where knowledge begins.
+            found.tally.from_s = max(found.tally.from_s, kept.begin_s if kept is not None else 0)
         else:
             _ask(source(), facts, missing, found)
     if store is not None and kept is not None:
@@ -75,8 +77,7 @@ def answer(question: Question, calendar: Calendar, project: Project, store: Stor
         found.own_only = found.own_only or bool(store.setting("own_only"))
         begin, end = max(span[0], kept.begin_s), min(span[1], kept.until_s)
         if begin < end:
-            for tally in found.tallies:
-                _FromStore(store, kept, tally, question.users, project_keys).add(begin, end)
+            _FromStore(store, kept, found.tally, question.users, project_keys).add(begin, end)
     return found
 
 
@@ -109,8 +110,7 @@ def _ask(source: Source, facts: Facts, missing: list[tuple[int, int]], found: An
             for begin, end, jobs in read_windows(source, facts, from_s, to_s, facts.counts_gpu_use):
                 for job in jobs:
                     tagged, offloads = tagged or bool(job.lease), offloads or job.mode == "offload"
-                    for tally in found.tallies:
-                        tally.add(job, begin, end, found.question.users)
+                    found.tally.add(job, begin, end, found.question.users)
                 at = end
         except PounceError as error:
             found.trouble = error
@@ -213,8 +213,8 @@ class _FromStore:
     def _jobs(self, begin: int, end: int) -> Iterator[Job]:
         """Those that held something between the two. No job of the store is longer than `longest_s`."""
         rows = self._store.connection.execute(
-            f"SELECT {', '.join(_READ)} FROM job WHERE cluster = ? AND start_s > 0 AND start_s >= ? AND start_s < ? "
-            "AND until_s > ?", (self._cluster, begin - self._kept.longest_s, end, begin))
+            f"SELECT {', '.join(_READ)} FROM job WHERE cluster = ? AND start_s >= ? AND start_s < ? AND until_s > ?",
+            (self._cluster, max(begin - self._kept.longest_s, 1), end, begin))
         for row in rows:
             values = dict(zip(_READ, row, strict=True))
             for name in WORDS:

@@ -22,7 +22,7 @@ Rows = list[tuple[tuple[str, ...], Share]]
 def sorted_rows(answer: Answer, sort: str = "") -> Rows:
     """Most GPU time first; where the first key is a time, in its order."""
     keys = answer.question.keys
-    rows = sorted(answer.tally.groups.items(),
+    rows = sorted(answer.groups.items(),
                   key=lambda row: [label_order(key, text) for key, text in zip(keys, row[0], strict=True)])
     if sort == "key" or (not sort and keys and keys[0] in UNITS):
         return rows
@@ -54,7 +54,7 @@ def _table(answer: Answer, rows: Rows, others: Share | None) -> str:
     head = [*(key.upper() for key in keys), "JOBS", "CPU TIME", "GPU TIME", "GPU BUSY", "WAITED", "ENERGY"]
     table = [[*(text or "-" for text in key), *_cells(share)] for key, share in rows]
     if others is not None:
-        rest = len(answer.tally.groups) - len(rows)
+        rest = len(answer.groups) - len(rows)
         table.append([f"({rest} more)", *[""] * (len(keys) - 1), *_cells(others)] if keys else _cells(others))
     used = [column for column in range(len(head)) if column < len(keys) or any(row[column] for row in table)]
     return as_text([[head[column] for column in used], *([row[column] or "-" for column in used] for row in table)])
