@@ -87,13 +87,13 @@ void write_no_core(rlimit& usual) {
   ::setrlimit(RLIMIT_CORE, &none);
 }
 
-// The workers of this node. On the job's first node also the first worker of each further node: it stands for that
-// node's step.
+// On the job's first node, first the first worker of each further node: it stands for that node's step, which Slurm
+// takes a while to start. Then the workers of this node.
 std::vector<pounce::WorkerIndex> members(const SupervisorOptions& options, std::uint32_t each) {
   std::vector<pounce::WorkerIndex> workers;
-  for (std::uint32_t i = 0; i < each; ++i) workers.push_back({options.node * each + i});
   if (options.node == 0)
     for (std::uint32_t node = 1; node < options.nodes; ++node) workers.push_back({node * each});
+  for (std::uint32_t i = 0; i < each; ++i) workers.push_back({options.node * each + i});
   return workers;
 }
 

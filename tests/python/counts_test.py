@@ -173,3 +173,14 @@ def test_a_call_is_one_message_there_and_one_back(home, road):
     assert CALLS <= sent <= 1.8 * CALLS and CALLS <= received <= 1.8 * CALLS  # 1.21, 1.09
     assert CALLS <= sent_there <= 1.8 * CALLS  # 1.20
     assert CALLS <= received_there <= 3.5 * CALLS  # 2.39: it also looks whether its supervisor has said something
+
+
+def test_a_rank_starts_without_modules_that_it_does_not_need(module_home):
+    run = module_home.run("""
+    with pounce.Client() as client, client.gang(workers=2) as gang:
+        report(ranks=gang.run(lambda: list(__import__("sys").modules)))
+""")
+    for modules in run.reports["ranks"]:
+        assert not {"importlib.abc", "importlib.resources", "pathlib", "random", "shutil", "subprocess", "tempfile", "urllib.parse"}.intersection(modules)
+        assert {"pounce._worker.rank_run", "pounce._worker.call_settings"} <= {*modules}
+        assert len([name for name in modules if name.startswith("pounce.")]) <= 60  # 50 with Python 3.11

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
@@ -11,8 +10,11 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 
-class AfterImport(importlib.abc.MetaPathFinder):
-    """Calls `then` once, when the module has been imported. After a failed import it keeps waiting."""
+class AfterImport:
+    """Calls `then` once, when the module has been imported. After a failed import it keeps waiting.
+
+    It is a finder in ``sys.meta_path``. It does without the base class: ``importlib.abc`` imports fifteen modules.
+    """
 
     def __init__(self, module: str, then: Callable[[], None]):
         self._module, self._then = module, then

@@ -7,7 +7,6 @@ pickled with its state. A global one is pickled by its name: a copy of its state
 from __future__ import annotations
 
 import functools
-import hashlib
 import pickle
 import struct
 import sys
@@ -57,6 +56,8 @@ class Generator(ABC):
         try:
             self.restore(state)
         except Exception as error:
+            import hashlib
+
             self.seed(hashlib.sha256(state).digest()[:KEY_BYTES])
             return f"{type(error).__name__}: {error}"
         return ""

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.abc
 import importlib.util
 import os
 import site
 import sys
 import time
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.machinery import SourceFileLoader
 from typing import Any, NamedTuple, Protocol
 
 from . import here
@@ -87,7 +87,7 @@ class LocalModules:
                     self._signatures[name] = path, signature_of(path)
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """On the worker: imports changed modules from the sent texts. A shared file system may show edits late."""
 
     def __init__(self) -> None:
@@ -151,17 +151,19 @@ class _Finder(importlib.abc.MetaPathFinder):
         return source
 
 
-class _Loader(importlib.abc.SourceLoader):
-    def __init__(self, name: str, source: Source):
-        self.path = source.path
-        self._name, self._source = name, source
+class _Loader(SourceFileLoader):
+    """Loads a module from the sent text, never from cached bytecode."""
 
-    def get_filename(self, fullname: str) -> str:
-        return self._source.path
+    def __init__(self, name: str, source: Source):
+        super().__init__(name, source.path)
+        self._source = source
+
+    def path_stats(self, path: str | bytes) -> Mapping[str, Any]:
+        raise OSError(path)  # so that no cached bytecode is looked for, and none is written
 
     def get_data(self, path: str | bytes) -> bytes:
         if path != self._source.path:
-            raise OSError(path)  # no cached bytecode
+            raise OSError(path)
         return self._source.text
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import faulthandler
 import functools
+import importlib
 import os
 import sys
 import time
@@ -20,7 +21,6 @@ from typing import Any
 from .. import _core
 from .._common import here, notebook_process, task_end
 from .._common.after_import import AfterImport
-from .._common.mlflow_work import BEGUN
 from .._common.notebook_process import NotebookProcess
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
@@ -37,6 +37,7 @@ core: Any = None  # _core.Worker, in a worker's process; cells send their displa
 between_tasks: Callable[[], float | None] | None = None
 at_the_end: Callable[[], None] | None = None  # called when no more tasks come
 node = devices = ports = lease = ""
+workers = 1  # of the lease
 state_folder = ""  # pounced's, as its machine names it: visible here only if the two share it; empty: they do not
 visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before user code could change it
 cells: Any = None  # the CellStreams of this worker; None: no cell has run here
@@ -48,6 +49,8 @@ report_pipe: int | None = None  # its end of the pipe that POUNCE_REPORT names
 
 # A header is small (message_limits.h); the whole traceback is in the pickled exception.
 _TRACEBACK_CHARS = 16_000
+# What the first call imports, and the first run of a gang.
+_FOR_CALLS, _FOR_GANGS = "pounce._worker.call_settings", "pounce._worker.rank_run"
 _MLFLOW = "mlflow"
 
 
@@ -336,6 +339,8 @@ def _show(kind: str, content: dict[str, Any]) -> None:
     """Sends the client that waits for the running task a message."""
     import json
 
+    from .._common.mlflow_work import BEGUN
+
     if running is not None:
         core.show(json.dumps({"type": kind, "content": content}).encode(), [])
     if kind == BEGUN:
@@ -383,13 +388,13 @@ def _become_script(notebook: NotebookProcess) -> None:
 
 
 def _start() -> Any:
-    global node, devices, ports, lease, state_folder, visible_devices, report_pipe
+    global node, devices, ports, lease, workers, state_folder, visible_devices, report_pipe
     take = os.environ.pop
     supervisor, output, errors, log, page, *more = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     report_pipe = more[0] if more else None
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
     interface, ports = take("POUNCE_INTERFACE", ""), take("POUNCE_PORTS", "")
-    state_folder, lease = take("POUNCE_STATE", ""), take("POUNCE_LEASE", "")
+    state_folder, lease, workers = take("POUNCE_STATE", ""), take("POUNCE_LEASE", ""), int(take("POUNCE_WORKERS", "1"))
     visible_devices = os.environ.get("CUDA_VISIBLE_DEVICES")
     # This variable was only for us. PYTHONUNBUFFERED stays: children's output shows at once, as in a notebook's kernel.
     take("PYTHONSAFEPATH", None)
@@ -413,6 +418,13 @@ def _idle(ahead: ModulesAhead) -> float | None:
     return min((pause for pause in pauses if pause is not None), default=None)
 
 
+def _import_for_first_call() -> None:
+    """While the daemon introduces the first client, and until a task is here."""
+    for module in (_FOR_CALLS, *([_FOR_GANGS] if workers > 1 else [])):
+        if not core.wanted():
+            importlib.import_module(module)
+
+
 def main() -> None:
     global core, reports, runner, process
     core, process = _start(), os.getpid()
@@ -426,9 +438,10 @@ def main() -> None:
     import atexit
 
     atexit.register(core.close)  # registered first, so it runs last: the output of other handlers is still forwarded
-    import cloudpickle  # meanwhile the daemon introduces the first client
+    import cloudpickle
 
     core.set_cloudpickle(cloudpickle.__version__)
+    _import_for_first_call()
     task_end.is_to_end = _is_to_end
     ahead = ModulesAhead(core)
     limit = CallLimit(core, node, time_left, lambda: running is None or running.cancel_asked())

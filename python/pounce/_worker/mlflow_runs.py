@@ -36,7 +36,9 @@ _tagged: set[str] = set()  # runs that have the tags of this worker
 _announced: set[tuple[str, str]] = set()  # runs that the kernel knows of, each with the record of a call
 _logged: set[str] = set()  # runs of the notebook's that the running cell has logged into
 _rank: int | None = None  # in the gang that runs
-_silent_folder = ""  # this is a rank that does not log; what it writes as files goes there
+_is_silent = False  # this is a rank that does not log
+_silent_folder: Any = None  # what it writes as files goes there; None: it has written nothing yet
+_making_folder = threading.Lock()
 
 
 def is_here() -> bool:
@@ -46,7 +48,7 @@ def is_here() -> bool:
 
 def run_now() -> str:
     """The id of the run that reports of the running cell or call go into; empty: none."""
-    if _silent_folder:
+    if _is_silent:
         return ""
     stack = mlflow_options.main_stack() if is_here() else None
     if stack is None:  # the main thread has not looked
@@ -66,10 +68,10 @@ def imported(here: dict[str, str], process: WorkerProcess) -> None:
     def get_store(*args: Any, **kwargs: Any) -> Any:
         """Called before anything is read or logged."""
         own = store(*args, **kwargs)
-        if _silent_folder:
+        if _is_silent:
             from .silent_store import SilentStore
 
-            return SilentStore(own, _silent_folder)
+            return SilentStore(own, _folder_of_silent())
         _tag(own)
         return own
 
@@ -187,7 +189,7 @@ def _system_metrics() -> Any:
 def _run_of_the_lease() -> Any:
     """The run that the system metrics of this process belong to: the innermost one that the server knows."""
     runs = mlflow_options.stack_of(threading.main_thread().ident or 0)
-    return next((run for run in reversed(runs) if not _silent_folder or run.info.run_id in _theirs), None)
+    return next((run for run in reversed(runs) if not _is_silent or run.info.run_id in _theirs), None)
 
 
 def _flush() -> None:
@@ -280,20 +282,31 @@ def only_from_rank_0(rank: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
+    global _is_silent, _silent_folder
+    _is_silent = True
+    _forget_places()
+    try:
+        yield
+    finally:
+        if is_here():
+            stack = mlflow_options.stack()  # no store knows the runs that it has begun
+            stack[:] = [run for run in stack if run.info.run_id in _theirs]
+        _is_silent = False
+        _forget_places()
+        if _silent_folder is not None:
+            _silent_folder.cleanup()
+            _silent_folder = None
+
+
+def _folder_of_silent() -> str:
+    """Made when MLflow first looks for a place: most programs of ranks do not use it. Any thread."""
     global _silent_folder
     import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="pounce-rank-") as folder:
-        _silent_folder = folder
-        _forget_places()
-        try:
-            yield
-        finally:
-            if is_here():
-                stack = mlflow_options.stack()  # no store knows the runs that it has begun
-                stack[:] = [run for run in stack if run.info.run_id in _theirs]
-            _silent_folder = ""
-            _forget_places()
+    with _making_folder:
+        if _silent_folder is None:
+            _silent_folder = tempfile.TemporaryDirectory(prefix="pounce-rank-")
+        return str(_silent_folder.name)
 
 
 def _forget_places() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from .. import errors
 from .._common import random_streams
 from .._common.random_streams import Streams
 from .._common.rank import Offer, Rank, RankSetup
-from . import child, interpreter, mlflow_runs, torch_store
+from . import interpreter, mlflow_runs, torch_store
 from .launch_variables import is_of_a_launch
 
 _DEVICES = "CUDA_VISIBLE_DEVICES"
@@ -51,6 +50,10 @@ def command(place: RankSetup, environment: dict[str, str], words: list[str]) -> 
     """Runs a program once on this node; None: another rank of the node runs it. `environment`: the program's variables,
     beside those of the rank.
     """
+    import shutil
+
+    from . import child
+
     with as_rank(place, at_once=True):
         if not place.is_leader:
             return None

@@ -5,7 +5,6 @@ imported: a rank that connects earlier waits in the socket's queue.
 from __future__ import annotations
 
 import contextlib
-import datetime
 import importlib
 import importlib.util
 import os
@@ -18,7 +17,7 @@ from .._common.after_import import AfterImport
 from .._common.rank import PeerFailed
 
 _MODULE = "torch.distributed"
-_STORE_TIMEOUT = datetime.timedelta(seconds=2)  # if rank 0 has died
+_STORE_TIMEOUT_S = 2  # if rank 0 has died
 _store: Any = None
 _waits: AfterImport | None = None
 
@@ -29,12 +28,11 @@ def serve(listening: socket.socket, world_size: int, at_once: bool) -> None:
     close()
     if _MODULE in sys.modules:
         _make(listening, world_size)
-    elif importlib.util.find_spec("torch") is None:
-        return
-    else:
+    elif not at_once:
         _waits = AfterImport(_MODULE, lambda: _make(listening, world_size))
-        if at_once:
-            importlib.import_module(_MODULE)
+    elif importlib.util.find_spec("torch") is not None:
+        importlib.import_module(_MODULE)
+        _make(listening, world_size)
 
 
 def close() -> None:
@@ -79,9 +77,11 @@ def _failed_first() -> int | None:
 
     The note is in the group's own store, since a new connection would wait for DNS (gotchas P28).
     """
+    import datetime
+
     with contextlib.suppress(Exception):
         store = sys.modules[_MODULE].distributed_c10d._get_default_store()
-        store.set_timeout(_STORE_TIMEOUT)
+        store.set_timeout(datetime.timedelta(seconds=_STORE_TIMEOUT_S))
         return int(store.compare_set("pounce/failed_first", "", os.environ["RANK"]))
     return None
 

@@ -48,6 +48,7 @@ Environment environment_for(const InterpreterPlan& plan) {
   environment["POUNCE_DEVICES"] = plan.devices;
   environment["POUNCE_STATE"] = plan.state;
   environment["POUNCE_LEASE"] = plan.lease;
+  environment["POUNCE_WORKERS"] = std::to_string(plan.workers);
   // A pounce.py in the notebook's directory must not hide ours; the interpreter removes this again.
   environment["PYTHONSAFEPATH"] = "1";
   environment["PYTHONUNBUFFERED"] = "1";  // live output, also of user code's own children

@@ -30,6 +30,7 @@ struct InterpreterPlan {
   rlimit core_limit{};               // the user's own, which the supervisor set to 0 for itself
   std::string state{};        // pounced's own state folder, as its machine names it; empty: no other machine has it
   std::string lease{};        // its id, for what user code records of its run
+  std::uint32_t workers = 1;  // of the lease
   std::string report_pipe{};  // a named pipe; empty: there is none
   int report_fd = -1;         // its reading end
 };

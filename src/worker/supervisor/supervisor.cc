@@ -63,6 +63,7 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
             core_limit,
             folder_of(options_.endpoint_file),
             options_.lease.hex(),
+            options_.workers,
             report_pipe_.path(),
             report_pipe_.fd()},
       memory_(memory::MemoryEvents::of_this_process()),

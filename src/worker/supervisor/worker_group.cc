@@ -49,7 +49,7 @@ timespec until(TimePoint when) {
 }  // namespace
 
 WorkerGroup::WorkerGroup(const std::vector<WorkerIndex>& members, Start start, std::chrono::milliseconds leave_together)
-    : start_(std::move(start)), leave_together_(leave_together) {
+    : order_(members), start_(std::move(start)), leave_together_(leave_together) {
   for (const WorkerIndex index : members) members_[index];
 }
 
@@ -57,7 +57,7 @@ int WorkerGroup::run() {
   const sigset_t set = heeded();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  for (auto& [index, member] : members_) start(index, member);
+  for (const WorkerIndex index : order_) start(index, members_[index]);
   while (any_running()) {
     const timespec limit = until(next_deadline());
     const int signal = ::sigtimedwait(&set, nullptr, &limit);

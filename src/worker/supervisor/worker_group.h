@@ -47,6 +47,7 @@ class WorkerGroup {
   // time to save their variables.
   static constexpr std::chrono::milliseconds kLeaveTogether{10'000};
 
+  // The members are started in this order.
   WorkerGroup(const std::vector<WorkerIndex>& members, Start start,
               std::chrono::milliseconds leave_together = kLeaveTogether);
   // Until all have ended; the exit code is SupervisorEnd's, or 1 where a member is given up.
@@ -75,6 +76,7 @@ class WorkerGroup {
   bool any_running() const;
   TimePoint next_deadline() const;
 
+  const std::vector<WorkerIndex> order_;
   const Start start_;
   const std::chrono::milliseconds leave_together_;
   std::map<WorkerIndex, Member> members_;

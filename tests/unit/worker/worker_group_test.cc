@@ -70,6 +70,21 @@ class WorkerGroupTest : public testing::Test {
 
 using Words = std::vector<std::string>;
 
+// A further node's step takes Slurm a while to start, so it is the first of the members.
+TEST_F(WorkerGroupTest, StartsItsMembersInTheirOrder) {
+  const auto start = [this](WorkerIndex worker, Epoch) {
+    const char name = static_cast<char>('0' + worker.value);
+    EXPECT_EQ(::write(lines_[1], &name, 1), 1);
+    return start_function(Standing::kOurs, SIGTERM, [] { return static_cast<int>(SupervisorEnd::kOver); });
+  };
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(WorkerGroup({{2}, {0}, {1}}, start).run());
+  ::waitpid(child, nullptr, 0);
+  char order[3] = {};
+  ASSERT_EQ(::read(lines_[0], order, 3), 3);
+  EXPECT_EQ(std::string(order, 3), "201");
+}
+
 TEST_F(WorkerGroupTest, EndsWellWhenAllHaveEnded) {
   EXPECT_EQ(run(3, [this](WorkerIndex worker, Epoch first) { return say(worker, first), SupervisorEnd::kOver; }), 0);
   EXPECT_EQ(said(), (Words{"0.0", "1.0", "2.0"}));

@@ -12,8 +12,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import mlflow_uri
-
 FLUENT = "mlflow.tracking.fluent"
 _TRACKING, _REGISTRY = "mlflow.tracking._tracking_service.utils", "mlflow.tracking._model_registry.utils"
 # MLflow has no public names for these.
@@ -59,6 +57,8 @@ def switch_on(options: Mapping[str, bytes]) -> bool:
 
 
 def _place(uri: str | None) -> str | None:
+    from .. import mlflow_uri
+
     return mlflow_uri.absolute(uri) if uri else uri
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from pathlib import Path
 from typing import Any
 
 _PRINT_OPTIONS = "_tensor_str"  # torch's options of printing are not public
@@ -54,9 +53,14 @@ def _usual_threads(torch: Any) -> int:
 def _cores(processors: set[int]) -> set[str]:
     """Those of one core have the same siblings."""
     try:
-        return {Path(_SIBLINGS.format(processor)).read_text() for processor in processors}
+        return {_text_of(_SIBLINGS.format(processor)) for processor in processors}
     except OSError:
         return {str(processor) for processor in processors}
+
+
+def _text_of(path: str) -> str:
+    with open(path) as file:
+        return file.read()
 
 
 def write(torch: Any, saved: dict[str, Any]) -> None:
