@@ -9,6 +9,7 @@ import threading
 import time
 import types
 from collections.abc import Generator
+from concurrent.futures._base import FINISHED
 from typing import Any
 
 from . import _core, errors
@@ -73,7 +74,9 @@ class Future(CalledBack):
         >>> client.submit(pow, 2, 10).result(timeout=60)
         1024
         """
-        if not self._task.over and not self.done():
+        if self._state is FINISHED and self._exception is None:
+            return self._result
+        if not self.done():
             self._wait(timeout)
         try:
             return super().result(0)
@@ -86,7 +89,7 @@ class Future(CalledBack):
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Waits like ``result`` and returns what it would raise, or None. Blocks; may be called from any thread."""
-        if not self._task.over and not self.done():
+        if not self.done():
             self._wait(timeout)
         try:
             error = super().exception(0)

@@ -12,6 +12,7 @@ import pytest
 from pounce import _core
 from pounce._common import exceptions, serialize
 from pounce._engine.options import Options
+from pounce._engine.outcome import CalledBack
 from pounce._engine.task import Task
 from pounce.future import Future
 
@@ -188,3 +189,54 @@ def test_a_result_lives_no_longer_than_its_future(session):
     del future
 
     assert result() is None
+
+
+# ---- what of a future is made late -----------------------------------------------------------------------------------
+
+
+def test_a_future_that_ends_before_a_thread_waits_has_no_lock(future):
+    succeed(future, "its value")
+
+    assert future.done() and not future.cancelled() and future.result() == "its value"
+    assert not {"_condition", "_waiters", "_done_callbacks"} & set(vars(future))
+
+
+@pytest.mark.parametrize("is_watched_first", [False, True])
+def test_a_future_is_one_of_concurrent_futures_whether_it_is_watched_before_or_after_its_end(future, is_watched_first):
+    called = []
+    watched = concurrent.futures.as_completed([future], timeout=10)
+    if is_watched_first:
+        future.add_done_callback(called.append)
+        threading.Timer(0.02, succeed, (future, 7)).start()
+    else:
+        succeed(future, 7)
+        future.add_done_callback(called.append)
+
+    assert [one.result() for one in watched] == [7]
+    assert concurrent.futures.wait([future], 10).done == {future}
+    assert called == [future]
+
+
+def test_threads_that_begin_to_wait_while_a_future_ends_all_wake():
+    for _ in range(200):
+        future = CalledBack()
+        waiting = [threading.Thread(target=future.result, args=(10,), daemon=True) for _ in range(2)]
+        for thread in waiting:
+            thread.start()
+        future.set_result(None)
+        for thread in waiting:
+            thread.join(5)
+        assert not any(thread.is_alive() for thread in waiting)
+
+
+def test_a_future_ends_once():
+    future = CalledBack()
+    future.set_result(1)
+
+    with pytest.raises(concurrent.futures.InvalidStateError):
+        future.set_result(2)
+    with pytest.raises(concurrent.futures.InvalidStateError):
+        future.set_exception(ValueError())
+    with pytest.raises(AttributeError, match="no attribute 'results'"):
+        future.results
+    assert not future.cancel() and future.result() == 1

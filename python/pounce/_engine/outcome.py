@@ -9,6 +9,10 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import logging
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED, PENDING
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -87,12 +91,60 @@ def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
     return waiting
 
 
+_ENDED = frozenset((CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED))
+_making = threading.Lock()  # held for a few lines, in which no other lock is taken
+os.register_at_fork(after_in_child=_making._at_fork_reinit)  # type: ignore[attr-defined]
+
+
 class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
-    """A future whose callbacks cannot end the calling thread, not even by a SystemExit: other futures need it too."""
+    """A future whose callbacks cannot end the calling thread, not even by a SystemExit: other futures need it too.
+
+    Its condition, callbacks and waiters are made when they are first used: most futures end before another thread
+    waits for them, and making these costs more than all else of a future. ``concurrent.futures`` takes the condition
+    before it looks at a future's state. So a future that has no condition yet may end without one, as long as none is
+    made meanwhile.
+    """
+
+    _state = PENDING
+    _result: Any = None
+    _exception: BaseException | None = None
+
+    def __init__(self) -> None:  # not the base's, which makes all of it
+        return
+
+    def __getattr__(self, name: str) -> Any:
+        make = _MADE_LATE.get(name)
+        if make is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        made = make()
+        with _making:
+            return self.__dict__.setdefault(name, made)
+
+    def done(self) -> bool:
+        return self._state in _ENDED
+
+    def cancelled(self) -> bool:
+        return self._state in (CANCELLED, CANCELLED_AND_NOTIFIED)
+
+    def set_result(self, result: Any) -> None:
+        with _making:
+            if self._state is PENDING and "_condition" not in self.__dict__:
+                self._result = result
+                self._state = FINISHED
+                return
+        super().set_result(result)
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        with _making:
+            if self._state is PENDING and "_condition" not in self.__dict__:
+                self._exception = exception
+                self._state = FINISHED
+                return
+        super().set_exception(exception)
 
     def _invoke_callbacks(self) -> None:
         pressed: KeyboardInterrupt | None = None
-        for callback in self._done_callbacks:  # type: ignore[attr-defined]
+        for callback in self._done_callbacks:
             try:
                 callback(self)
             except KeyboardInterrupt as error:
@@ -102,3 +154,6 @@ class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
                 _logger.exception("exception calling callback for %r", self)
         if pressed is not None:
             raise pressed
+
+
+_MADE_LATE: dict[str, Callable[[], Any]] = {"_condition": threading.Condition, "_waiters": list, "_done_callbacks": list}
