@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <memory>
 
 #include "base/check.h"
@@ -97,10 +98,26 @@ py::list to_python(std::vector<WritableBytes> memories) {
 
 // ---- events --------------------------------------------------------------------------------------------------------
 
+// As they lie in memory: making their numbers costs more than a call's other values, and most are never read.
+static_assert(std::is_trivially_copyable_v<client::Timings>);
+
+py::bytes packed(const client::Timings& timings) {
+  if (timings.arrived_ns == 0) return py::bytes();
+  return py::bytes(reinterpret_cast<const char*>(&timings), sizeof timings);
+}
+
+client::Timings unpacked(const py::bytes& bytes) {
+  const std::string_view text(bytes);
+  client::Timings timings;
+  if (text.size() != sizeof timings) throw py::value_error("no packed timings");
+  std::memcpy(&timings, text.data(), sizeof timings);
+  return timings;
+}
+
 py::object to_python(client::Ended ended) {
   return py::cast(EndedEvent{ended.task, ended.ok, std::move(ended.error), ended.raised,
                              to_python(std::move(ended.pickle), kCopyBelow), to_python(std::move(ended.buffers)),
-                             ended.timings});
+                             packed(ended.timings)});
 }
 
 py::object to_python(client::Printed printed) {
@@ -216,7 +233,12 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
   call.settings = settings;
   call.submitted_ns = submitted_ns;
   const TaskId task = call.task;
-  with_engine(self, [&](Engine& engine) { return engine.submit(std::move(call)); });
+  const auto act = [&](Engine& engine) { return engine.submit(std::move(call)); };
+  // At first with the GIL: another thread that gets it in between keeps it for long, and each change costs a wake-up.
+  if (auto done = self.with_engine_at_once(act))
+    value_of(std::move(*done));
+  else
+    with_engine(self, act);
   return task;
 }
 
@@ -284,6 +306,7 @@ void bind_client(py::module_& m) {
       });
   m.def("travels", &client::travels,
         "(name: bytes, /) -> bool\nWhether workers have this environment variable of ours too.");
+  m.def("timings", &unpacked, "(packed: bytes, /) -> Timings\nThose of an `Ended`.");
   m.def("new_task", &new_task, "() -> str\nA random id, for submit().");
   m.def(
       "digest",

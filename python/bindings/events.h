@@ -28,7 +28,7 @@ struct EndedEvent {
   bool raised = false;
   pybind11::object pickle = pybind11::bytes();
   pybind11::list buffers = pybind11::list();
-  client::Timings timings;
+  pybind11::object timings = pybind11::bytes();  // packed, or a Timings; empty: it has not run to its end
 
   static constexpr auto fields() {
     return table(field("task", &EndedEvent::task), field("ok", &EndedEvent::ok), field("error", &EndedEvent::error),

@@ -98,6 +98,10 @@ Result<void> Client::hold(const std::function<void(Engine&)>& act) {
   return {};
 }
 
+bool Client::hold_at_once(const std::function<void(Engine&)>& act) {
+  return !unusable() && parts_->leader_token.hold_at_once([&] { act(parts_->engine); });
+}
+
 Result<void> Client::wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted) {
   if (auto error = unusable()) return failure(*std::move(error));
   Parts& parts = *parts_;

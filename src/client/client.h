@@ -28,6 +28,11 @@ class Client {
   template <class Act>
   auto with_engine(Act act);
 
+  // The same if that takes moments only; nothing: another thread is with the engine, or its turn is due, and `act` did
+  // not run.
+  template <class Act>
+  auto with_engine_at_once(Act act) -> std::optional<std::invoke_result_t<Act, Engine&>>;
+
   // Blocks until there are events, the task has ended (for other threads may have taken its events), `deadline`, or
   // interrupted() says so, which is called after signals and several times a second. A thread to which it returned
   // without an error takes the events by drain_waited(): until then no other thread is woken for them.
@@ -42,8 +47,16 @@ class Client {
   struct Parts;
   std::optional<Error> unusable() const;
   Result<void> hold(const std::function<void(Engine&)>& act);
+  bool hold_at_once(const std::function<void(Engine&)>& act);
   std::unique_ptr<Parts> parts_;
 };
+
+template <class Act>
+auto Client::with_engine_at_once(Act act) -> std::optional<std::invoke_result_t<Act, Engine&>> {
+  std::optional<std::invoke_result_t<Act, Engine&>> answer;
+  hold_at_once([&](Engine& engine) { answer = act(engine); });
+  return answer;
+}
 
 template <class Act>
 auto Client::with_engine(Act act) {

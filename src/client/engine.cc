@@ -58,7 +58,7 @@ void Engine::wait(int wake_fd, TimePoint until) {
   poll_.begin(wake_fd);
   poll_.add(daemon_.connection().descriptors());
   for (const auto& [place, worker] : workers_.all()) poll_.add(worker.link->connection().descriptors());
-  quiet_ = !poll_.wait(until);
+  quiet_ = !poll_.wait(until, !workers_.any_has_several());
 }
 
 TimePoint Engine::next_deadline() const {
@@ -292,10 +292,11 @@ void TurnPoll::add(const transport::Descriptors& descriptors) {
   if (descriptors.bulk >= 0) polled_.push_back({descriptors.bulk, POLLIN, 0});
 }
 
-bool TurnPoll::wait(TimePoint until) {
+bool TurnPoll::wait(TimePoint until, bool spins) {
   const auto left = std::clamp<std::int64_t>((until - Clock::now()).count(), 0, 86'400'000'000'000);
   const timespec limit = {left / 1'000'000'000, left % 1'000'000'000};
-  const int ready = spin_.poll(polled_.data(), polled_.size(), limit);
+  const int ready = spins ? spin_.poll(polled_.data(), polled_.size(), limit)
+                          : ::ppoll(polled_.data(), polled_.size(), &limit, nullptr);
   if (ready <= 0) clear_changes();
   return ready > 0;
 }

@@ -37,8 +37,8 @@ class TurnPoll {
  public:
   void begin(int wake_fd);
   void add(const transport::Descriptors& descriptors);
-  // False: none changed until then, or a signal came.
-  bool wait(TimePoint until);
+  // False: none changed until then, or a signal came. `spins`: what it waits for may come within microseconds.
+  bool wait(TimePoint until, bool spins);
   void clear_changes();
   bool changed(int fd) const;
 

@@ -97,6 +97,7 @@ class WorkerTasks {
   }
   std::optional<OutcomeWhole> came_whole(const TaskId& task) { return incoming_.came_whole(task); }  // over the lane
   bool awaits_outcome() const { return unanswered_ > 0; }
+  bool has_several() const { return unanswered_ > 1; }
 
   // Acknowledges soon, many tasks at once: one message each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);

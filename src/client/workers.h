@@ -81,6 +81,10 @@ class Workers {
     return std::ranges::any_of(workers_,
                                [](const auto& entry) { return entry.second.link->connection().descriptors().stale; });
   }
+  // A worker has more than one task: it goes on without us, and its outcomes come several at a time.
+  bool any_has_several() const {
+    return std::ranges::any_of(workers_, [](const auto& entry) { return entry.second.link->tasks().has_several(); });
+  }
   TimePoint next_deadline() const {
     TimePoint next = TimePoint::max();
     for (const auto& [place, worker] : workers_) next = std::min(next, worker.link->next_deadline());

@@ -70,6 +70,7 @@ struct LeaderToken::Impl {
   void release();
   void wake_holder();
   void take_to_hold(Lock& lock);
+  void run(Lock& lock, const std::function<void()>& act);
   void take_to_turn(Lock& lock, Waiter& leader);
   void check_waiters();
   void turn(Lock& lock, TimePoint until);
@@ -153,6 +154,18 @@ void LeaderToken::Impl::take_to_turn(Lock& lock, Waiter& leader) {
   }
   leader_waiting = nullptr;
   take();
+}
+
+void LeaderToken::Impl::run(Lock& lock, const std::function<void()>& act) {
+  const AtExit give_back([&] {
+    if (!lock.owns_lock()) lock.lock();  // act() threw
+    check_due = true;
+    release();
+  });
+  lock.unlock();
+  act();
+  lock.lock();
+  if (turn_is_due()) turn(lock, TimePoint());
 }
 
 // Called with the leader token, between turns.
@@ -321,15 +334,21 @@ void LeaderToken::hold(const std::function<void()>& act) {
     return act();
   }
   impl_->take_to_hold(lock);
-  const AtExit give_back([&] {
-    if (!lock.owns_lock()) lock.lock();  // act() threw
-    impl_->check_due = true;
-    impl_->release();
+  impl_->run(lock, act);
+}
+
+bool LeaderToken::hold_at_once(const std::function<void()>& act) {
+  if (impl_->abandoned) return false;
+  Impl::Lock lock(impl_->mutex);
+  if (impl_->held || impl_->leader_first() || impl_->holds + 1 >= kHoldsAlone) return false;
+  ++impl_->inside;
+  const AtExit gone([&] {
+    if (!lock.owns_lock()) lock.lock();
+    impl_->gone();
   });
-  lock.unlock();
-  act();
-  lock.lock();
-  if (impl_->turn_is_due()) impl_->turn(lock, TimePoint());
+  impl_->take_to_hold(lock);
+  impl_->run(lock, act);
+  return true;
 }
 
 bool LeaderToken::pump_until(const std::function<bool()>& done, TimePoint deadline,

@@ -38,6 +38,9 @@ class LeaderToken {
   // Runs `act` while holding the leader token. Waits for the holds of others and at most one engine turn (a turning
   // holder is woken). Inside a turn or an act of the same thread it runs at once.
   void hold(const std::function<void()>& act);
+  // The same if that takes moments only. False: another thread has the leader token, or the engine's turn is due, and
+  // `act` did not run.
+  bool hold_at_once(const std::function<void()>& act);
 
   // Pumps the engine, or waits while another thread does, until done() or `deadline`; true if done(). Not inside a
   // turn. The turning thread calls done(), once at least, while holding the leader token, never again once it returned

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 
 from . import here
 
-_SHARE = 20  # with many calls in a row, checking files takes at most one part in so many of the time
+_SHARE = 100  # with many calls in a row, checking files takes at most one part in so many of the time
 
 
 class Source(NamedTuple):

@@ -15,6 +15,7 @@ from .code_names import global_names
 from .ref import pickling, resolving
 
 ATOMS = frozenset((int, float, bool, str, bytes, complex, type(None)))
+NONE = pickle.dumps(None, 5)
 NO_ARGUMENTS = pickle.dumps(((), {}), 5)  # for calls without arguments: neither side pickles it again
 MOST_BUFFERS = 10_000  # limit for one value: a header lists their sizes (src/protocol/message_limits.h)
 
@@ -44,6 +45,8 @@ def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
     objects : list of str
         Ids of the Refs inside; loads() calls `resolve` with their positions in this list.
     """
+    if obj is None:
+        return NONE, [], []
     if type(obj) in ATOMS:
         return pickle.dumps(obj, 5), [], []
     buffers: list[pickle.PickleBuffer] = []
@@ -76,6 +79,8 @@ def loads(data: Any, buffers: Sequence[Any] = (), resolve: Callable[[int], Any] 
     resolve : callable of int
         Returns the value of the Ref at that place of ``objects``; called once for each Ref inside.
     """
+    if data == NONE:
+        return None
     outer, resolving.resolve = resolving.resolve, resolve
     try:
         return pickle.loads(data, buffers=buffers)

@@ -28,18 +28,22 @@ class Looks:
         self._look = look
         self._turn = threading.Lock()
         self._left, self._counted_at = float(_AT_ONCE), time.monotonic()
+        self._none_before = 0.0  # until then it is time for no whole look
 
     def look(self) -> None:
         """Looks at all if it is time for it."""
         self._look(not self._is_time())
 
     def _is_time(self) -> bool:
+        if time.monotonic() < self._none_before:
+            return False
         with self._turn:
             now = time.monotonic()
             self._left = min(_AT_ONCE, self._left + _A_SECOND * (now - self._counted_at))
             self._counted_at = now
             is_time = self._left >= 1
             self._left -= is_time
+            self._none_before = now + max(0.0, 1 - self._left) / _A_SECOND
             return is_time
 
 

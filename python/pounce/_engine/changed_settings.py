@@ -102,9 +102,12 @@ class ChangedSettings:
         if len(sys.modules) != self._modules or getattr(os.environ, _ENCODED) != self._encoded:
             return False
         try:
-            return sys.path == self._path[0] and all(mark(module) == known for mark, module, known in self._marks)
+            for mark, module, known in self._marks:  # before each call: all() would take twice as long
+                if mark(module) != known:
+                    return False
         except Exception:  # of one library's options: a look tells of it
             return False
+        return sys.path == self._path[0]
 
     def _remember(self) -> None:
         self._modules, self._marks = len(sys.modules), []

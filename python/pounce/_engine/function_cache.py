@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from .._common import serialize
-from .._common.fingerprint import fingerprint
+from .._common.fingerprint import fingerprint, importable
 from .._common.local_modules import LocalModules, Modules, Source
 from .._common.submitted_functions import Fresh, LruCache
 
@@ -26,11 +26,19 @@ class Pickled(NamedTuple):
     objects: list[str]
 
 
+def _nothing() -> None:
+    return None
+
+
+_NOTHING = Pickled(b"", b"", [], [])
+
+
 class FunctionCache:
     """Pickles of functions. One per client; it has no lock: the GIL orders its calls."""
 
     def __init__(self, modules: Modules | None = None) -> None:
         self._known: weakref.WeakKeyDictionary[Any, tuple[Any, Pickled]] = weakref.WeakKeyDictionary()
+        self._last: tuple[Callable[[], Any], Pickled] = _nothing, _NOTHING  # an importable function and its pickle
         self._modules = modules or LocalModules()
         self._fresh = LruCache[Pickled]()  # by the digest of the function alone, with self._sources
         self._sources: dict[str, Source] = {}
@@ -53,6 +61,9 @@ class FunctionCache:
         return fresh
 
     def _plain(self, function: Callable[..., Any]) -> Pickled:
+        last, pickled = self._last
+        if last() is function and importable(function):
+            return pickled
         marks = fingerprint(function)
         if marks is not None:
             known = self._known.get(function)
@@ -62,4 +73,6 @@ class FunctionCache:
         result = Pickled(_core.digest(data), data, buffers, objects)
         if marks is not None and not buffers and not objects:
             self._known[function] = (marks, result)
+            if importable(function):
+                self._last = weakref.ref(function), result
         return result

@@ -108,6 +108,7 @@ class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
     _state = PENDING
     _result: Any = None
     _exception: BaseException | None = None
+    _is_bare = True  # nothing was made yet
 
     def __init__(self) -> None:  # not the base's, which makes all of it
         return
@@ -118,6 +119,7 @@ class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         made = make()
         with _making:
+            self._is_bare = False
             return self.__dict__.setdefault(name, made)
 
     def done(self) -> bool:
@@ -128,7 +130,7 @@ class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
 
     def set_result(self, result: Any) -> None:
         with _making:
-            if self._state is PENDING and "_condition" not in self.__dict__:
+            if self._is_bare and self._state is PENDING:
                 self._result = result
                 self._state = FINISHED
                 return
@@ -136,7 +138,7 @@ class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
 
     def set_exception(self, exception: BaseException | None) -> None:
         with _making:
-            if self._state is PENDING and "_condition" not in self.__dict__:
+            if self._is_bare and self._state is PENDING:
                 self._exception = exception
                 self._state = FINISHED
                 return

@@ -11,21 +11,18 @@ class Reclaimed:
     """By the request that a worker served: the next such call tells the user."""
 
     def __init__(self) -> None:
-        self._ends: dict[int, _core.GivenBack] = {}  # how the last worker of each request ended
-
-    def __bool__(self) -> bool:
-        return bool(self._ends)
+        self.ends: dict[int, _core.GivenBack] = {}  # how the last worker of each request ended
 
     def add(self, end: _core.GivenBack) -> None:
-        self._ends[end.request] = end
+        self.ends[end.request] = end
 
     def forget(self, request: int | None) -> None:
         if request is not None:
-            self._ends.pop(request, None)
+            self.ends.pop(request, None)
 
     def words(self, request: int | None) -> str:
         """The notice for the user; empty: its worker did not go, or nothing was requested yet."""
-        end = self._ends.get(request) if request is not None else None
+        end = self.ends.get(request) if request is not None else None
         if end is None:
             return ""
         if end.gpus > 1:

@@ -43,7 +43,7 @@ class Relay:
         """Puts the outcome into the folder, as a worker that sees the folder would have."""
         digest = trouble = ""
         try:
-            figures = ended.timings.figures or _core.RunFigures()
+            figures = _core.timings(ended.timings).figures or _core.RunFigures()
             facts = {"ok": ended.ok, "figures": figures._asdict(), "error": ended.error and ended.error._asdict()}
             digest = result_store.write_outcome(self._folder, self._row.task, facts, [ended.pickle, *ended.buffers])
         except OSError as problem:
@@ -93,7 +93,7 @@ class _Outcome(Task):
 
     def end(self, ended: _core.Ended) -> None:
         # Ends that are not the worker's, and cancellations, pounced knows already.
-        if ended.timings.arrived and (ended.error is None or ended.error.code != "cancelled"):
+        if ended.timings and (ended.error is None or ended.error.code != "cancelled"):
             with contextlib.suppress(errors.PounceError):
                 self._relay.bring(ended)
 

@@ -136,7 +136,7 @@ class Session:
                retries: int, submitted_ns: int, again: str = "", settings: bool = False) -> None:
         """From now on `task` is under way. `again`: its id, where it has one already. `settings`: the last object is no
         argument, but the settings that it runs under."""
-        gone = self.gone(resources)
+        gone = self.reclaimed.ends and self.gone(resources)
         id = again or _core.new_task()
         if task.id:  # it is sent again
             self._shown_under(task.id, id)
@@ -186,7 +186,7 @@ class Session:
 
     def gone(self, resources: _core.Resources) -> str:
         """The notice that the idle worker with these resources was given back; empty: it was not."""
-        if not self.reclaimed or resources.leases_most:
+        if not self.reclaimed.ends or resources.leases_most:
             return ""
         return self.reclaimed.words(self.core.request(resources))
 
@@ -358,10 +358,11 @@ class Session:
 
     def _has_ended(self, ended: _core.Ended) -> Task | None:
         task = self.under_way.pop(ended.task, None)
-        if self.reclaimed and ended.ok and task is not None and task.asks is not None:
+        if self.reclaimed.ends and ended.ok and task is not None and task.asks is not None:
             self.reclaimed.forget(self.core.request(task.asks.resources))  # a worker of its kind lives
-        self._prompts.pop(ended.task, None)
-        if task is None or not task.is_sent_again(ended):
+        if self._prompts:
+            self._prompts.pop(ended.task, None)
+        if self._outputs and (task is None or not task.is_sent_again(ended)):
             self._outputs.pop(ended.task, None)
         return task
 

@@ -130,9 +130,14 @@ class Submitter:
         else:
             payload, objects = _NO_ARGUMENTS, []
         settings = None if is_cell else self._settings().object()
+        if not objects and task.may_end is None:  # it is sent once, as it is
+            assert task.asks is not None
+            self.session.submit(task, pickled, payload, [settings.id] if settings is not None else [],
+                                task.asks.resources, retries, submitted_ns, "", settings is not None)
+            return self._plan(task)
         call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs, settings],
                      settings.id if settings is not None else "")
-        if objects and any(type(each) is Awaited for each in objects):
+        if any(type(each) is Awaited for each in objects):
             self._send_when_ready(task, call, args, kwargs)
         else:
             self._send(task, call)
@@ -175,7 +180,7 @@ class Submitter:
     def _with_results(self, task: Task, call: _Call, buffers: list[bytearray], args: tuple[Any, ...],
                       kwargs: dict[str, Any], passed: dict[Any, PassedOn | None]) -> _Call:
         """The call once the futures among its arguments have ended: small results are in it, large ones are objects."""
-        holds = task.keeps
+        task.keeps = holds = list(task.keeps)
         values, bytes_left = [], INLINE_BYTES
         for each in call.objects:
             if type(each) is not Awaited:
@@ -221,16 +226,19 @@ class Submitter:
         return ref, 0
 
     def _send(self, task: Task, call: _Call) -> None:
-        objects, options = call.objects, task.asks
-        assert options is not None
+        objects = call.objects
         if self._files or task.may_end is not None:
             objects = self._in_reach(task, call)
             if task.may_end is not None:
                 task.submit_copy = lambda copy: self._submit_copy(copy, call)
         self._watch(task, objects)
         self._submit(task, call, objects, task.id)
-        if options.wait_policy:
-            self.session.planner.add(self.session, task, options.wait_policy)
+        self._plan(task)
+
+    def _plan(self, task: Task) -> None:
+        """What it does instead of waiting."""
+        if task.asks is not None and task.asks.wait_policy:
+            self.session.planner.add(self.session, task, task.asks.wait_policy)
 
     def _in_reach(self, task: Task, call: _Call) -> list[str]:
         """The objects to send it with. It may have to be sent again, with more of them as data."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .._record.store import Record
 
 _LATEST = 32  # names whose last values are kept
+_NO_VALUES: dict[str, Any] = {}  # never changed
 
 
 class Offer(Protocol):
@@ -55,23 +56,23 @@ class Task:
         self.record: Record | None = None  # of this call, so that its run can be repeated
         # Until its end: what a job script would run.
         self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
-        self.keeps: list[Any] = []  # handles of results that it was sent with: other tasks may take the same
+        self.keeps: Sequence[Any] = ()  # handles of results that it was sent with: other tasks may take the same
         self.passed_on: PassedOn | None = None  # until its end, if other tasks take its result
         self.over = False  # as the future's done(), without its lock
-        self._timings: _core.Timings | None = None
+        self._timings: Any = None  # a _core.Timings, packed where it came so
         self._unpickled = 0.0  # when its result was unpickled
-        self.objects: list[str] = []  # that it was sent with, where files are among them
+        self.objects: Sequence[str] = ()  # that it was sent with, where files are among them
         self.sends_again: Callable[[str], bool] | None = None  # sends the file at that path as data; False: it cannot
         # Of a task that may run twice: whether this is its end, and how to submit its copy with what it was sent with.
         self.may_end: Callable[[_core.Ended], bool] | None = None
         self.submit_copy: Callable[[Task], None] | None = None
-        self.watched: list[Watched] = []  # data that it needs, if changes of data are checked
+        self.watched: Sequence[Watched] = ()  # data that it needs, if changes of data are checked
         self.given_up = False  # it was cancelled, perhaps while it was sent again
         self.spared: Callable[[], bool] | None = None  # whether an interrupt of this kernel does not cancel it
         self.why_given_up = ""  # set by code that cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
         self.reports: collections.deque[dict[str, Any]] | None = None  # None: it has made none
-        self.latest: dict[str, Any] = {}  # of each name in its reports the last value
+        self.latest: dict[str, Any] = _NO_VALUES  # of each name in its reports the last value
         self.first: FirstOutput | None = None  # None: it has shown nothing yet
         self.offer: Offer | None = None  # under a cell that a notebook waits for
         self.running_line: RunningLine | None = None  # under a cell
@@ -82,8 +83,11 @@ class Task:
     @property
     def timings(self) -> _core.Timings | None:
         """When it ran; None: it has not run to its end."""
-        timings = self._timings
-        return timings and timings._replace(receive=timings.receive + self._unpickled - timings.arrived)
+        if self._timings is None:
+            return None
+        timings = _core.timings(self._timings) if type(self._timings) is bytes else self._timings
+        receive: float = timings.receive + self._unpickled - timings.arrived
+        return timings._replace(receive=receive)
 
     @property
     def unpickled(self) -> float:
@@ -147,10 +151,10 @@ class Task:
                 "Import what it needs in this notebook too, or return plain data.",
             )
             failure.__cause__ = problem
-        failure = self._changed_data(failure) or failure
-        timings = ended.timings
-        if timings.arrived:
-            self._timings, self._unpickled = timings, time.monotonic()
+        if self.watched:
+            failure = self._changed_data(failure) or failure
+        if ended.timings:
+            self._timings, self._unpickled = ended.timings, time.monotonic()
         try:
             if failure is None:
                 future.set_result(value)
@@ -203,7 +207,7 @@ class Task:
         self.over = True
         self._future = self.sends_again = self.submit_copy = self.call = self.heard = self.awaits = None
         self.passed_on = self.record = None
-        self.watched = self.keeps = []
+        self.watched = self.keeps = ()
 
     def wait_over(self, seconds: float | None) -> None:
         """Waits without pumping the engine: another thread unpickles its end and settles the future."""
