@@ -3,6 +3,7 @@
 #include "client/client.h"
 
 #include <pybind11/pybind11.h>
+#include <locale.h>
 #include <pybind11/stl.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -306,6 +307,15 @@ void bind_client(py::module_& m) {
       });
   m.def("travels", &client::travels,
         "(name: bytes, /) -> bool\nWhether workers have this environment variable of ours too.");
+  m.def(
+      "locale_names",
+      [] {
+        std::string names;
+        for (const int category : {LC_CTYPE, LC_NUMERIC, LC_TIME, LC_COLLATE, LC_MONETARY, LC_MESSAGES})
+          names.append(::setlocale(category, nullptr)).push_back(';');
+        return py::bytes(names);
+      },
+      "() -> bytes\nOf this process, by category; sooner than from Python's setlocale().");
   m.def("timings", &unpacked, "(packed: bytes, /) -> Timings\nThose of an `Ended`.");
   m.def("new_task", &new_task, "() -> str\nA random id, for submit().");
   m.def(

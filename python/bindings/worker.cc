@@ -38,9 +38,11 @@ constexpr double kLongestPause = 3600;         // seconds until the next call of
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
 
 // Takes a pending signal out here: otherwise Python handles it in the next bytecode, which may be unrelated code.
-// Raises exceptions other than KeyboardInterrupt (from a handler of the user).
+// Raises exceptions other than KeyboardInterrupt (from a handler of the user). Main thread.
 bool swallow_interrupt() {
-  ::syscall(SYS_gettid);  // returning from the kernel delivers what is pending
+  static unsigned seen = 0;
+  if (const unsigned sent = WorkerHost::interrupts_sent(); sent != std::exchange(seen, sent))
+    ::syscall(SYS_gettid);  // returning from the kernel delivers what is pending
   if (PyErr_CheckSignals() == 0) return false;
   if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw py::error_already_set();
   PyErr_Clear();

@@ -3,12 +3,17 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
 
 namespace pounce::client {
 namespace {
+
+constexpr std::chrono::microseconds kGoesOn{100};  // after its last call, a thread may make another
+constexpr std::chrono::microseconds kPause{500};   // of the notifier
+constexpr int kMostPauses = 4;
 
 constexpr char kDropped[] = "\n[pounce: output dropped here, since nobody read it]\n";
 
@@ -60,10 +65,16 @@ void EventQueue::close() {
 bool EventQueue::wait() {
   pollfd waited{wake_.get(), POLLIN, 0};
   while (::poll(&waited, 1, -1) < 0) continue;  // EINTR: the notifier takes no signals
+  let_callers_go_on();
   eventfd_t ignored;
   ::eventfd_read(wake_.get(), &ignored);
   const std::scoped_lock lock(mutex_);
   return !closed_;
+}
+
+void EventQueue::let_callers_go_on() const {
+  for (int i = 0; i < kMostPauses && Clock::now() < called_at_.load(std::memory_order_relaxed) + kGoesOn; ++i)
+    std::this_thread::sleep_for(kPause);
 }
 
 void EventQueue::signal() const { ::eventfd_write(wake_.get(), 1); }

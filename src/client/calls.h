@@ -2,6 +2,7 @@
 // Thread: any.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
 #include "client/objects.h"
 #include "model/ids.h"
@@ -127,6 +129,9 @@ class EventQueue {
   // there is none, the eventfd becomes readable.
   void enter();
   void leave();
+  // A thread makes calls: if it makes more of them soon, the notifier takes several ends at a time, since each change
+  // between the two threads costs what a call does.
+  void caller_goes_on() { called_at_.store(Clock::now(), std::memory_order_relaxed); }
   void close();  // wakes wait() for good
 
   // For the notifier thread: returns false when closed.
@@ -138,7 +143,10 @@ class EventQueue {
   // a wait).
   static constexpr std::size_t kMaxPrintedBytes = 64 * 1024 * 1024;
 
+  void let_callers_go_on() const;
+
   UniqueFd wake_;
+  std::atomic<TimePoint> called_at_{};
   mutable std::mutex mutex_;  // guards everything below
   std::vector<Event> queue_;
   std::size_t printed_bytes_ = 0;

@@ -54,10 +54,20 @@ void Engine::turn(int wake_fd, TimePoint until) {
 
 bool Engine::has_stale() const { return daemon_.connection().descriptors().stale || workers_.has_stale(); }
 
-void Engine::wait(int wake_fd, TimePoint until) {
+void Engine::collect(int wake_fd) {
   poll_.begin(wake_fd);
   poll_.add(daemon_.connection().descriptors());
   for (const auto& [place, worker] : workers_.all()) poll_.add(worker.link->connection().descriptors());
+}
+
+std::optional<std::vector<pollfd>> Engine::waited_for() {
+  if (has_stale()) return std::nullopt;
+  collect(-1);
+  return poll_.items();
+}
+
+void Engine::wait(int wake_fd, TimePoint until) {
+  collect(wake_fd);
   quiet_ = !poll_.wait(until, !workers_.any_has_several());
 }
 
@@ -120,10 +130,11 @@ Result<void> Engine::submit(Call call) {
                              " at most.",
                          "Scatter lists of values instead of single ones, or make several calls of it.",
                          {}});
-  const task::TaskSubmitted event{call.task, call.resources, call.retries, call.worker};
+  task::TaskSubmitted event{call.task, std::move(call.resources), call.retries, call.worker};
   const EventData data{.submitted_ns = call.submitted_ns};
+  events_.caller_goes_on();
   calls_.add(std::move(call));
-  happened(event, data);
+  happened(std::move(event), data);
   request_daemon();
   return {};
 }

@@ -41,6 +41,7 @@ class TurnPoll {
   bool wait(TimePoint until, bool spins);
   void clear_changes();
   bool changed(int fd) const;
+  const std::vector<pollfd>& items() const { return polled_; }
 
  private:
   transport::Spin spin_;
@@ -54,6 +55,7 @@ class Engine final : public transport::Engine {
 
   void turn(int wake_fd, TimePoint until) override;
   TimePoint next_deadline() const override;
+  std::optional<std::vector<pollfd>> waited_for() override;
   // The last turn ended without a message: a signal or a deadline ended it. Any thread.
   bool last_turn_was_quiet() const { return quiet_; }
 
@@ -106,6 +108,7 @@ class Engine final : public transport::Engine {
 
  private:
   bool has_stale() const;
+  void collect(int wake_fd);
   void wait(int wake_fd, TimePoint until);
   bool service(TimePoint now);
   void request_daemon();

@@ -5,6 +5,7 @@
 // every kHoldsAlone-th call turns the engine without waiting, so answers come in while the next requests go out.
 #include "transport/leader_token.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 
@@ -28,6 +29,7 @@ constexpr int kHot = 4;
 constexpr int kHoldsPerTurn = 64;
 // With no thread waiting for a turn, a hold turns after this many, to handle what came in
 constexpr int kHoldsAlone = 16;
+constexpr Duration kLongest = std::chrono::hours(24);  // that the stand-by sleeps at once
 
 struct Waiter {  // a thread in pump_until
   const std::function<bool()>& done;
@@ -60,7 +62,10 @@ void take_no_signals() {
 
 struct LeaderToken::Impl {
   Impl(Engine& engine, std::chrono::microseconds grace)
-      : engine(engine), grace(grace), wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      : engine(engine),
+        grace(grace),
+        wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        wake_asleep(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   using Lock = std::unique_lock<std::mutex>;
 
@@ -88,10 +93,12 @@ struct LeaderToken::Impl {
   void stand_by();
   void park(Lock& lock);
   void pump_for_others(Lock& lock);
+  bool sleep(Lock& lock, std::vector<pollfd> waited_for, TimePoint until);
+  void wake_sleeper();
 
   Engine& engine;
   const std::chrono::microseconds grace;
-  const UniqueFd wake;
+  const UniqueFd wake, wake_asleep;
   std::atomic<bool> abandoned = false;
 
   std::mutex mutex;                 // guards everything below; never held during a turn or an act
@@ -99,6 +106,7 @@ struct LeaderToken::Impl {
   std::condition_variable standby;  // for the stand-by thread alone
   std::condition_variable empty;    // for the destructor
   bool held = false, in_turn = false, woken = false, parked = false, stopping = false;
+  bool asleep = false;  // the stand-by thread sleeps without the leader token, and was not woken
   std::thread::id holder;
   int inside = 0;                    // threads in hold() and pump_until()
   int wanting = 0;                   // threads in hold() that wait
@@ -127,6 +135,11 @@ void LeaderToken::Impl::release() {
     parked = false;
     standby.notify_one();
   }
+  wake_sleeper();  // what it waits for may have changed
+}
+
+void LeaderToken::Impl::wake_sleeper() {
+  if (std::exchange(asleep, false)) ::eventfd_write(wake_asleep.get(), 1);
 }
 
 void LeaderToken::Impl::wake_holder() {
@@ -153,6 +166,7 @@ void LeaderToken::Impl::take_to_turn(Lock& lock, Waiter& leader) {
     leader.signal.wait(lock);
   }
   leader_waiting = nullptr;
+  wake_sleeper();  // or what comes for this thread wakes both
   take();
 }
 
@@ -257,6 +271,7 @@ void LeaderToken::Impl::end() {
   standby.notify_all();
   for (Waiter* waiter : waiters) waiter->signal.notify_one();
   wake_holder();
+  wake_sleeper();
   empty.wait(lock, [this] { return inside == 0; });
 }
 
@@ -295,16 +310,39 @@ void LeaderToken::Impl::pump_for_others(Lock& lock) {
   take();
   while (!stopping && wanting == 0 && leader_waiting == nullptr) {
     if (check_due) check_waiters();  // for a leader that checks signals for long
-    turn(lock, engine.next_deadline());
+    auto waited_for = engine.waited_for();
+    if (waited_for && !sleep(lock, *std::move(waited_for), engine.next_deadline())) return;
+    turn(lock, waited_for ? TimePoint() : engine.next_deadline());
   }
   release();
+}
+
+// Sleeps without the leader token: a thread that comes for a hold after a pause would else wait until this one has
+// woken. True: something came or is due, and the leader token is with this thread again. False: another thread has had
+// it meanwhile, and this one does not have it.
+bool LeaderToken::Impl::sleep(Lock& lock, std::vector<pollfd> waited_for, TimePoint until) {
+  waited_for.push_back({wake_asleep.get(), POLLIN, 0});
+  release();
+  const std::uint64_t seen = releases;
+  asleep = true;
+  lock.unlock();
+  const auto left = std::clamp<std::int64_t>((until - Clock::now()).count(), 0, kLongest.count());
+  const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
+  ::ppoll(waited_for.data(), waited_for.size(), &limit, nullptr);
+  lock.lock();
+  const bool woken_here = !std::exchange(asleep, false);
+  eventfd_t ignored;
+  if (woken_here) ::eventfd_read(wake_asleep.get(), &ignored);
+  if (woken_here || stopping || held || wanting > 0 || leader_waiting != nullptr || releases != seen) return false;
+  take();
+  return true;
 }
 
 // ---- the public side ---------------------------------------------------------------------------------------------
 
 LeaderToken::LeaderToken(Engine& engine, std::string thread_name, std::chrono::microseconds grace)
     : impl_(std::make_unique<Impl>(engine, grace)) {
-  POUNCE_CHECK(static_cast<bool>(impl_->wake), "no descriptor left for an eventfd");
+  POUNCE_CHECK(impl_->wake && impl_->wake_asleep, "no descriptor left for an eventfd");
   impl_->thread = std::thread([impl = impl_.get(), name = std::move(thread_name)] {
     name_thread(name.c_str());
     take_no_signals();

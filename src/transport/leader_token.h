@@ -6,13 +6,18 @@
 //
 // The stand-by thread is event-driven. It is parked on a condition while another thread holds the token for long.
 // After a release it waits one timer of `grace` (a few graces while calls follow each other, so that no call has to
-// wake it). Then it sleeps in the engine's own poll. It never takes the GIL. Thread: any.
+// wake it). Then it sleeps in the engine's own poll, without the leader token where the engine says what it waits for:
+// the first call after a pause need not wake it. It never takes the GIL. Thread: any.
 #pragma once
+
+#include <poll.h>
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -25,6 +30,9 @@ class Engine {
   // Waits for its sockets, `wake_fd` or `until`, whichever is first, and handles everything that is ready.
   virtual void turn(int wake_fd, TimePoint until) = 0;
   virtual TimePoint next_deadline() const = 0;
+  // What a turn would wait for now, for a thread that sleeps meanwhile without the leader token. nullopt: only a turn
+  // can wait for it.
+  virtual std::optional<std::vector<pollfd>> waited_for() { return std::nullopt; }
 };
 
 class LeaderToken {

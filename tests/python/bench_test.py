@@ -33,6 +33,7 @@ def bench(*words: str) -> str:
     [
         ("rtt", ["one call after another, median", "counted for each call"]),
         pytest.param("rtt-bridge", ["one call after another, median, to another network namespace", "counted for each call"], marks=needs_root),
+        ("rtt-paused", ["a call every millisecond, median"]),
         ("throughput", ["200 calls submitted at once", "map over 2,000 items"]),
         ("scatter", ["8 MiB from here to its use on a worker", "the same array once more", "8 MiB that nobody has to copy", "8 MiB that nobody has to copy, read once"]),
         ("gather", ["8 MiB made on a worker, until they are here"]),

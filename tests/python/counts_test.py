@@ -44,6 +44,15 @@ PRELUDE = f"""
         rounds = [after_calls(client, act) for _ in range({ROUNDS})]
         return {{side: {{name: min(one[side][name] for one in rounds) for name in counts}} for side, counts in rounds[0].items()}}
 
+    def system_calls(names, pid, act):
+        words = ["strace", "-f", "-c", "-U", "name,calls", "-e", f"trace={{names}}", "-p", str(pid)]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as tracer:
+            assert "attached" in tracer.stderr.readline()
+            act()
+            tracer.send_signal(signal.SIGINT)
+            rows = [line.split() for line in tracer.stderr]
+        return {{row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}}
+
     def one_by_one(client):
         for _ in range({CALLS}):
             client.submit(noop).result()
@@ -156,13 +165,7 @@ def test_a_call_is_one_message_there_and_one_back(home, road):
     """How often a side looks whether something has come depends on the time that it looks for: only messages are counted."""
     traced = home.run(PRELUDE + f"""
     def messages(client, pid):
-        words = ["strace", "-f", "-c", "-U", "name,calls", "-e", "trace=sendto,sendmsg,recvfrom,recvmsg", "-p", str(pid)]
-        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as tracer:
-            assert "attached" in tracer.stderr.readline()
-            one_by_one(client)
-            tracer.send_signal(signal.SIGINT)
-            rows = [line.split() for line in tracer.stderr]
-        calls = {{row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}}
+        calls = system_calls("sendto,sendmsg,recvfrom,recvmsg", pid, lambda: one_by_one(client))
         return [calls.get(to, 0) + calls.get("sendmsg" if to == "sendto" else "recvmsg", 0) for to in ("sendto", "recvfrom")]
     with {ROADS[road]}() as client:
         pid = client.submit(os.getpid).result()
@@ -184,3 +187,18 @@ def test_a_rank_starts_without_modules_that_it_does_not_need(module_home):
         assert not {"importlib.abc", "importlib.resources", "pathlib", "random", "shutil", "subprocess", "tempfile", "urllib.parse"}.intersection(modules)
         assert {"pounce._worker.rank_run", "pounce._worker.call_settings"} <= {*modules}
         assert len([name for name in modules if name.startswith("pounce.")]) <= 60  # 50 with Python 3.11
+
+
+@needs_strace
+def test_many_calls_at_once_share_their_looks_for_what_has_come(home):
+    """Issue 39: at most one such look, or sleep, for five calls on either side."""
+    polls = home.run(PRELUDE + f"""
+    with pounce.Client() as client:
+        at_once(client)
+        pid = client.submit(os.getpid).result()
+        for side, process in dict(here=os.getpid(), there=pid).items():
+            report(**{{side: min(system_calls("ppoll", process, lambda: at_once(client))["ppoll"] for _ in range(3))}})
+    """).reports
+
+    assert polls["here"] / AT_ONCE <= 0.2
+    assert polls["there"] / AT_ONCE <= 0.2

@@ -22,18 +22,22 @@ def test_it_counts_from_when_it_began():
     peak = PeakMemory()
     take_and_give_back(200 * MIB)
 
-    peak.begin()
-    before = peak.bytes()
+    peak.begin(1.0)
+    before = peak.bytes(1.0)
     take_and_give_back(100 * MIB)
 
-    assert 90 * MIB < peak.bytes() - before < 130 * MIB
+    assert 90 * MIB < peak.bytes(1.001) - before < 130 * MIB
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr(peak_memory.time, "monotonic", lambda: now[0])
-    return now
+def test_tasks_that_end_within_a_fifth_of_a_millisecond_share_a_look(monkeypatch):
+    looks = iter(range(1, 100))
+    monkeypatch.setattr(peak_memory._core, "most_memory", lambda: next(looks))
+    peak = PeakMemory()
+    peak.begin(1.0)
+
+    assert [peak.bytes(1.0 + at / 10_000) for at in (0, 1, 3, 4, 6)] == [1, 1, 2, 2, 3]
+    peak.begin(2.0)
+    assert [peak.bytes(2.0), peak.bytes(2.0001)] == [4, 4]
 
 
 @pytest.fixture
@@ -43,22 +47,20 @@ def counts(monkeypatch):
     return written
 
 
-def test_tasks_that_begin_within_ten_milliseconds_share_a_count(clock, counts):
+def test_tasks_that_begin_within_ten_milliseconds_share_a_count(counts):
     peak = PeakMemory()
 
-    for _ in range(5):
-        peak.begin()
-        clock[0] += 0.003
+    for number in range(5):
+        peak.begin(1.0 + 0.003 * number)
 
     assert len(counts) == 2  # for four of them, and for the one after 12 ms
 
 
-def test_a_task_that_begins_later_has_a_count_of_its_own(clock, counts):
+def test_a_task_that_begins_later_has_a_count_of_its_own(counts):
     peak = PeakMemory()
 
-    for _ in range(3):
-        peak.begin()
-        clock[0] += 0.011
+    for number in range(3):
+        peak.begin(1.0 + 0.011 * number)
 
     assert len(counts) == 3
 
@@ -70,9 +72,9 @@ def test_a_kernel_that_cannot_count_anew_makes_it_unknown(monkeypatch):
     monkeypatch.setattr(peak_memory.os, "open", refused)
     peak = PeakMemory()
 
-    peak.begin()
+    peak.begin(1.0)
 
-    assert peak.bytes() == 0
+    assert peak.bytes(1.0) == 0
 
 
 def test_a_process_that_it_starts_does_not_have_its_file():

@@ -32,13 +32,14 @@ class CallLimit:
     def __init__(self, core: Any, node: str, time_left: Callable[[], float | None], cancelled: Callable[[], bool]):
         self._core, self._node, self._time_left, self._cancelled = core, node, time_left, cancelled
         self._in_function = self._runs_again = False
+        self._handler = self._interrupted  # each access makes another object
         self.error: errors.WalltimeReached | None = None
 
     def job_begins(self) -> None:
         """Takes SIGINT's handler, which an earlier task may have changed: cancel needs it too."""
         self.error = None
-        if _signal.getsignal(_signal.SIGINT) != self._interrupted:
-            _signal.signal(_signal.SIGINT, self._interrupted)
+        if _signal.getsignal(_signal.SIGINT) is not self._handler:
+            _signal.signal(_signal.SIGINT, self._handler)
 
     def function_begins(self, function: Callable[..., Any], has_name: bool = False, runs_again: bool = False) -> None:
         """`runs_again`: pounced runs it on the next worker when it is lost with this one."""

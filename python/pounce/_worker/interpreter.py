@@ -52,6 +52,10 @@ _TRACEBACK_CHARS = 16_000
 # What the first call imports, and the first run of a gang.
 _FOR_CALLS, _FOR_GANGS = "pounce._worker.call_settings", "pounce._worker.rank_run"
 _MLFLOW = "mlflow"
+_SHORTEST_PROGRAM_S = 0.0002  # no program begins and reports something within that
+
+
+_made: Any = tuple.__new__  # a record of all its values: sooner than by its class, which names them
 
 
 class Runner:
@@ -82,7 +86,7 @@ class Runner:
     def _execute(self, job: Any, parts: _core.JobParts) -> _core.JobOutcome:
         start = end = 0.0
         stage = "its function was unpickled"
-        self._peak_memory.begin()
+        self._peak_memory.begin(time.monotonic())
         self._before = self._imports.seconds - self._ahead.waited(parts.received)
         try:
             here.follow()
@@ -116,7 +120,8 @@ class Runner:
             finally:
                 self._limit.function_ends()
                 end = time.monotonic()
-                hear_reports()
+                if end - start >= _SHORTEST_PROGRAM_S:
+                    hear_reports()
                 if is_tracked or _MLFLOW in sys.modules:
                     _end_runs(function)
                 _write_back_files()
@@ -125,7 +130,7 @@ class Runner:
                 pickle, buffers, _ = dumps(value, to_host=True)
             except Exception as error:
                 return _core.JobOutcome(error=_not_picklable(value, error), figures=self._figures(start, end))
-            return _core.JobOutcome(True, pickle, buffers, None, self._figures(start, end))
+            return _made(_core.JobOutcome, (True, pickle, buffers, None, self._figures(start, end)))
         except BaseException as error:  # SystemExit too: it ends the task, not the worker
             at_limit = not stage and self._limit.is_met_by(error)
             return _failure(job, error, stage, at_limit)._replace(figures=self._figures(start, end))
@@ -133,7 +138,8 @@ class Runner:
             flush()
 
     def _figures(self, start: float, end: float) -> _core.RunFigures:
-        return _core.RunFigures(start, end, self._peak_memory.bytes(), self._imports.seconds - self._before)
+        peak = self._peak_memory.bytes(time.monotonic())
+        return _made(_core.RunFigures, (start, end, peak, self._imports.seconds - self._before))
 
     def so_far(self) -> tuple[float, float]:
         """Seconds that the running job's function has run, and that the job has waited for imports."""

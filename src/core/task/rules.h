@@ -105,6 +105,7 @@ struct Core {
   std::map<QueueId, Queue> queues;
   // Pools: by the resources of one lease, since their size may change.
   std::map<Resources, QueueId> queue_ids, pool_ids;
+  QueueId last_queue;  // that a task went into, with exactly its resources; 0: none
   std::map<RequestId, RequestRecord> requests;
   std::map<WorkerRef, Worker> workers;
   std::map<LeaseId, Lease> leases;

@@ -62,6 +62,9 @@ void on(Core& core, const MoreToCome& event) {
 // ---- queues and their requests ------------------------------------------------------------------------------------
 
 QueueId queue_for(Core& core, const Resources& resources) {
+  // Most calls are as the last one.
+  if (const auto last = core.queues.find(core.last_queue); last != core.queues.end())
+    if (last->second.resources == resources) return core.last_queue;
   const QueueId fresh{static_cast<std::uint32_t>(core.queues.size() + 1)};
   const auto [entry, is_new] = resources.is_pool() ? core.pool_ids.try_emplace(resources.of_one_lease(), fresh)
                                                    : core.queue_ids.try_emplace(resources, fresh);
@@ -72,6 +75,7 @@ QueueId queue_for(Core& core, const Resources& resources) {
     core.demand.changed = true;
   }
   if (is_new) add_request(core, entry->second);
+  core.last_queue = resources.is_pool() ? QueueId{} : entry->second;
   return entry->second;
 }
 
@@ -93,6 +97,7 @@ void take_apart(Core& core, QueueId id) {
   const Resources together = core.queues.at(id).resources;
   const QueueId pool = queue_for(core, together.apart());
   core.queue_ids[together] = pool;
+  core.last_queue = {};
   core.queues.at(pool).to_come += std::exchange(core.queues.at(id).to_come, 0);
   const auto waiting = core.queues.at(id).waiting;
   for (const auto& [sequence, task] : waiting) on(core, TaskMoved{task, together});

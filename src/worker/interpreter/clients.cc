@@ -14,7 +14,7 @@ using transport::Message;
 using transport::Sent;
 
 constexpr std::size_t kOutcomesTogether = 16;
-constexpr std::chrono::microseconds kGatherFor{250};  // for short tasks that follow each other
+constexpr std::chrono::microseconds kGatherFor{500};  // for short tasks that follow each other
 
 std::size_t size_of(const Message& message) {
   std::size_t size = 0;
@@ -138,8 +138,8 @@ void Clients::flush() {
 }
 
 void Clients::gather(const ClientSeat* seat) {
-  const bool waits = seat != nullptr && seat->outbox.packs() && seat->outbox.waiting() < kOutcomesTogether &&
-                     Clock::now() < flushed_at_ + kGatherFor;
+  const bool waits =
+      seat != nullptr && seat->outbox.waiting() < kOutcomesTogether && Clock::now() < flushed_at_ + kGatherFor;
   if (waits)
     more_ = true;
   else

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/threads.h"
 #include "memory/cgroup.h"
@@ -61,6 +62,8 @@ constexpr int kNudge = SIGURG;
 // Between tasks, for buffers that another thread has let go: each look costs three wake-ups. Signals end a turn.
 constexpr std::chrono::milliseconds kIdleLook{1000};
 
+std::atomic<unsigned> interrupts = 0;
+
 void make_nudges_end_calls() {
   struct sigaction nothing{};  // without SA_RESTART
   nothing.sa_handler = [](int) {};
@@ -73,7 +76,10 @@ Result<std::unique_ptr<WorkerHost>> WorkerHost::start(EngineSetup setup) {
   setup.keep_bytes = memory_to_keep();
   make_nudges_end_calls();
   leave_termination_to_supervisor();
-  setup.interrupt = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, SIGINT); };
+  setup.interrupt = [main_thread = ::pthread_self()] {
+    ++interrupts;
+    ::pthread_kill(main_thread, SIGINT);
+  };
   setup.nudge = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, kNudge); };
   // The threads made here take no signals, which belong to the main thread, where Python handles them.
   const BlockedSignals blocked;
@@ -81,6 +87,8 @@ Result<std::unique_ptr<WorkerHost>> WorkerHost::start(EngineSetup setup) {
   if (!engine) return failure(std::move(engine.error()));
   return std::unique_ptr<WorkerHost>(new WorkerHost(std::move(*engine)));
 }
+
+unsigned WorkerHost::interrupts_sent() { return interrupts; }
 
 WorkerHost::WorkerHost(std::unique_ptr<WorkerEngine> engine) : engine_(std::move(engine)) {
   leader_token_.emplace(*engine_, "pounce-standby");

@@ -48,7 +48,8 @@ class WorkerHost {
   bool modules_asked() const { return engine_->attach_handler().modules_asked(); }  // any thread
   // Main thread, between two tasks: the runner is no longer ready; returns a job that has just come.
   std::optional<Job> away();
-  void abandon_after_fork();  // any thread of the child
+  static unsigned interrupts_sent();  // any thread: to the main thread, so far
+  void abandon_after_fork();          // any thread of the child
   bool forked() const { return forked_; }
 
  private:

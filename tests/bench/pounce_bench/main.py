@@ -18,6 +18,7 @@ from .rounds import Table
 _CASES = {
     "rtt": (round_trips.rtt, "one call after another, and what each costs in wake-ups"),
     "rtt-bridge": (round_trips.rtt_bridge, "the same to another network namespace; needs root"),
+    "rtt-paused": (round_trips.rtt_paused, "a call every millisecond, beside two pipes between two processes"),
     "throughput": (cases.throughput, "10,000 calls at once, and map over 100,000 items"),
     "scatter": (cases.scatter, "an array to a worker, and the same one again"),
     "gather": (cases.gather, "an array back"),

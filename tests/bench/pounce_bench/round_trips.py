@@ -11,12 +11,13 @@ from typing import Any
 
 from .bridge import bridge_or_exit, home_across
 from .cases import FLOOR, Report, Settings, floor_program, open_contenders
-from .contenders import PEERS, Curve, Dask, Echo, IPyParallel, Pounce, Tcp
+from .contenders import PEERS, Curve, Dask, Echo, IPyParallel, Pipe, Pool, Pounce, Tcp
 from .counts import Usage, usage
 from .rounds import Goal, Table, interleaved
 from .work import noop
 
 _WARM_UP = 300
+_PAUSE_S = 0.001
 _TITLE = "one call after another, median"
 
 
@@ -48,6 +49,19 @@ def rtt_bridge(settings: Settings) -> Report:
     return Report([Table(f"{_TITLE}, to another network namespace", "µs", figures, [goal]), counted])
 
 
+def rtt_paused(settings: Settings) -> Report:
+    """Between two calls both sides go to sleep."""
+    with contextlib.ExitStack() as stack:
+        contenders, missing = open_contenders(settings, stack, [Pipe, Tcp], [Pool])
+        for contender in contenders:
+            _microseconds(contender, _WARM_UP, _PAUSE_S)
+        turns: dict[str, Callable[[], float]] = {
+            c.name: partial(_microseconds, c, settings.calls, _PAUSE_S) for c in contenders}
+        figures = interleaved(turns, settings.rounds)
+    goal = Goal("at most 1.3 x a pipe's round trip between two sleeping processes", Pounce.name, 1.3, True, Pipe.name)
+    return Report([Table("a call every millisecond, median", "µs", figures, [goal])], missing)
+
+
 def _measured(contenders: list[Any], settings: Settings,
               floors: dict[str, Callable[[], float]]) -> tuple[dict[str, list[float]], Table]:
     for contender in contenders:
@@ -58,9 +72,11 @@ def _measured(contenders: list[Any], settings: Settings,
     return interleaved(turns | floors, settings.rounds), counted
 
 
-def _microseconds(contender: Any, calls: int) -> float:
+def _microseconds(contender: Any, calls: int, pause_s: float = 0.0) -> float:
     took = []
     for _ in range(calls):
+        if pause_s:
+            time.sleep(pause_s)
         start = time.perf_counter()
         contender.call(noop)
         took.append(time.perf_counter() - start)

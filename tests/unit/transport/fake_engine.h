@@ -30,6 +30,18 @@ class FakeEngine : public Engine {
     inside_ = false;
   }
   TimePoint next_deadline() const override { return Clock::now() + std::chrono::hours(1); }
+  std::optional<std::vector<pollfd>> waited_for() override {
+    if (!may_sleep) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    ++sleeps_;
+    begun_.notify_all();
+    return std::vector<pollfd>{{mail_.get(), POLLIN, 0}};
+  }
+  // Until the stand-by thread is about to sleep.
+  void wait_for_sleep() {
+    std::unique_lock lock(mutex_);
+    begun_.wait(lock, [&] { return sleeps_ > 0; });
+  }
 
   void post() const { ::eventfd_write(mail_.get(), 1); }  // from any thread
 
@@ -50,6 +62,7 @@ class FakeEngine : public Engine {
 
   std::uint64_t letters = 0;
   int turns = 0;
+  bool may_sleep = false;         // the stand-by thread, without the leader token
   std::function<void()> on_turn;  // at each turn's end; set before the leader token lives
 
  private:
@@ -66,7 +79,7 @@ class FakeEngine : public Engine {
   bool inside_ = false;
   std::mutex mutex_;
   std::condition_variable begun_;
-  int turns_begun_ = 0;
+  int turns_begun_ = 0, sleeps_ = 0;
   std::thread::id turning_;
 };
 

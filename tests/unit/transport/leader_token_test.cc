@@ -108,6 +108,56 @@ TEST_F(LeaderTokenTest, HoldEndsTheTurnThatIsUnderWay) {
 }
 
 // Found by a turn of 200 ms: what a hold made true was noticed only at the next news.
+TEST_F(LeaderTokenTest, AHoldDoesNotWaitForTheStandByThatSleeps) {
+  engine.may_sleep = true;
+  LeaderToken leader_token(engine, "standby");
+  engine.wait_for_sleep();
+
+  int turns = -1;
+  leader_token.hold([&] { turns = engine.turns; });
+
+  EXPECT_EQ(turns, 0);  // none was under way that had to end
+}
+
+TEST_F(LeaderTokenTest, TheStandByThatSleepsTurnsTheEngineWhenSomethingComes) {
+  engine.may_sleep = true;
+  LeaderToken leader_token(engine, "standby");
+  engine.wait_for_sleep();
+
+  for (int letter = 1; letter <= 3; ++letter) {
+    engine.post();
+    engine.wait_for_turn(letter);
+  }
+
+  std::uint64_t letters = 0;
+  leader_token.hold([&] { letters = engine.letters; });
+  EXPECT_EQ(letters, 3u);
+}
+
+TEST_F(LeaderTokenTest, AThreadLeadsWhileTheStandBySleeps) {
+  engine.may_sleep = true;
+  LeaderToken leader_token(engine, "standby");
+  for (std::uint64_t letter = 1; letter <= 50; ++letter) {
+    engine.wait_for_sleep();
+    leader_token.hold([&] { engine.post(); });
+    ASSERT_TRUE(leader_token.pump_until([&] { return engine.letters == letter; }, later(), kNever));
+  }
+}
+
+TEST_F(LeaderTokenTest, WhatIsHeldAtOnceRunsOnlyWhereNoOtherThreadTurns) {
+  LeaderToken leader_token(engine, "standby", kNoStandBy);
+  bool inside = true;
+  engine.on_turn = [&] { inside = leader_token.hold_at_once([] {}); };
+  engine.post();
+  ASSERT_TRUE(leader_token.pump_until([&] { return engine.letters == 1; }, later(), kNever));
+  int ran = 0;
+
+  for (int i = 0; i < 40; ++i) leader_token.hold_at_once([&] { ++ran; });
+
+  EXPECT_FALSE(inside);
+  EXPECT_EQ(ran, 15);  // then the engine's turn is due
+}
+
 TEST_F(LeaderTokenTest, AThreadThatWaitsSeesWhatAHoldMadeTrue) {
   LeaderToken leader_token(engine, "standby", kNoStandBy);
   bool enough = false;

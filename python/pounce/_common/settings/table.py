@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import _core
 from .. import here
 from . import figures, loggers, mlflow_options, numerics, python, shell, torch_options
 from .setting import Setting
@@ -14,7 +15,7 @@ SETTINGS: dict[str, Setting] = {
     "umask": Setting("os", python.umask, lambda os, mask: os.umask(mask), fresh=lambda mask: mask == 0o022),
     "locale": Setting("locale", lambda locale: locale.setlocale(locale.LC_ALL),
                       lambda locale, names: locale.setlocale(locale.LC_ALL, names), fresh=python.is_locale_of_start,
-                      is_quick=True),
+                      is_quick=True, mark=lambda _: _core.locale_names()),
     "warnings": Setting("warnings", python.filters, python.set_filters,
                         fresh=lambda filters: filters == python.FILTERS, is_quick=True,
                         mark=lambda warnings: list(warnings.filters)),
