@@ -57,8 +57,8 @@ def export_sbatch(what: Future | Lease) -> str:
         raise BadRequest("a call with a name was made for a worker of pounce alone",
                          "Export the function: %pounce batch --function NAME.")
     session, task = engine_of(what)
-    if task.call is None or task.asks is None:
+    if task.function is None or task.asks is None:
         raise BadRequest(f"the call of {task.name} has ended, and its arguments are not kept any more",
                          "Export a future before its end, or the function: %pounce batch --function NAME.")
-    function, args, kwargs = task.call
+    function, args, kwargs = task.function, task.args, task.kwargs
     return making.of_function(function, args, kwargs, making.Request(task.asks, session.prefix)).script.read_text()

@@ -112,7 +112,9 @@ class Submitter:
         """Sends a call. `task` has its options, and its future too, since its end may come at once. `is_recorded`: a
         run of MLflow that it logs into can be repeated."""
         submitted_ns = time.monotonic_ns()
-        task.call = function, args, kwargs
+        task.function, task.args = function, args
+        if kwargs:
+            task.kwargs = kwargs
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
         modules, others = self.session.modules, len(self.session.under_way)
         if modules is not None and others <= _LOOKED_INTO:
@@ -129,7 +131,7 @@ class Submitter:
             payload, objects = self._arguments(args, kwargs, task.name, holds, streams, runs)
         else:
             payload, objects = _NO_ARGUMENTS, []
-        settings = None if is_cell else self._settings().object()
+        settings = None if is_cell else (self._call_settings or self._settings()).object()
         if not objects and task.may_end is None:  # it is sent once, as it is
             assert task.asks is not None
             self.session.submit(task, pickled, payload, [settings.id] if settings is not None else [],

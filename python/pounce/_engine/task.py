@@ -41,9 +41,9 @@ class Offer(Protocol):
 class Task:
     """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
-    __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "first", "given_up", "heard", "id",
-                 "keeps", "latest", "may_end", "mlflow_run", "name", "objects", "offer", "over", "passed_on", "place",
-                 "record", "reports", "running_line", "sends_again", "spared", "submit_copy", "watched",
+    __slots__ = ("_future", "_timings", "_unpickled", "args", "asks", "awaits", "first", "function", "given_up",
+                 "heard", "id", "keeps", "kwargs", "latest", "may_end", "mlflow_run", "name", "objects", "offer",
+                 "over", "passed_on", "place", "record", "reports", "running_line", "sends_again", "spared", "submit_copy", "watched",
                  "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
@@ -54,8 +54,10 @@ class Task:
         self.mlflow_run = ""  # the id of the run that it logs into; empty: none that is known here
         self.awaits: Dependencies | None = None  # the futures among its arguments, until it is sent
         self.record: Record | None = None  # of this call, so that its run can be repeated
-        # Until its end: what a job script would run.
-        self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
+        # Until its end: what a job script would run. None: it was not submitted, or has ended.
+        self.function: Callable[..., Any] | None = None
+        self.args: tuple[Any, ...] = ()
+        self.kwargs = _NO_VALUES
         self.keeps: Sequence[Any] = ()  # handles of results that it was sent with: other tasks may take the same
         self.passed_on: PassedOn | None = None  # until its end, if other tasks take its result
         self.over = False  # as the future's done(), without its lock
@@ -205,7 +207,8 @@ class Task:
 
     def _let_go(self) -> None:
         self.over = True
-        self._future = self.sends_again = self.submit_copy = self.call = self.heard = self.awaits = None
+        self._future = self.sends_again = self.submit_copy = self.function = self.heard = self.awaits = None
+        self.args, self.kwargs = (), _NO_VALUES
         self.passed_on = self.record = None
         self.watched = self.keeps = ()
 

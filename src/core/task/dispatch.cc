@@ -10,13 +10,19 @@ namespace {
 Worker* freest_worker(Core& core, QueueId queue, const TaskId& id, WorkerRef& place) {
   const std::optional<WorkerIndex> only_on = core.tasks.at(id).only_on;
   Worker* best = nullptr;
-  std::uint64_t best_near = 0;
+  // Counted only where two workers have as much room.
+  std::optional<std::uint64_t> best_near;
+  const auto nearness = [&](const WorkerRef& at) { return core.nearness ? core.nearness(at, id) : 0; };
   for (auto& [at, worker] : core.workers) {
     if (worker.queue != queue || worker.link != Link::kAttached || worker.window.size() >= room(core, worker)) continue;
     if (only_on && at.worker != *only_on) continue;
     if (best != nullptr && best->window.size() < worker.window.size()) continue;
-    const std::uint64_t near = core.nearness ? core.nearness(at, id) : 0;
-    if (best != nullptr && best->window.size() == worker.window.size() && near <= best_near) continue;
+    std::optional<std::uint64_t> near;
+    if (best != nullptr && best->window.size() == worker.window.size()) {
+      if (!best_near) best_near = nearness(place);
+      near = nearness(at);
+      if (*near <= *best_near) continue;
+    }
     best = &worker;
     best_near = near;
     place = at;
