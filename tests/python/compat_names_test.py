@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import signal
 import subprocess
 import sys
 
@@ -52,7 +53,8 @@ def test_each_public_name_of_dask_is_offered_or_has_a_sentence():
         "client", "key", "substitute"}
 
 
-def test_each_keyword_of_the_original_cluster_is_known():
+def test_each_keyword_of_the_original_cluster_is_known(monkeypatch):
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # dask_jobqueue.runner takes SIGINT when it is imported, and keeps it
     core = pytest.importorskip("dask_jobqueue.core")
     slurm = pytest.importorskip("dask_jobqueue.slurm")
     theirs = {name for made in (core.JobQueueCluster, core.Job, slurm.SLURMJob) for name in parameters(made.__init__)} - {"self"}

@@ -21,6 +21,14 @@ from pounce._engine.options import Options
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by all that is started too
 
 
+@pytest.fixture(autouse=True)
+def interrupt():
+    """Ctrl-C means for each test what it means for the others: a module that a test imported made it a SystemExit, which a later one met."""
+    yield
+    left = signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert left is signal.default_int_handler, f"the test leaves {left} for SIGINT, of {getattr(left, '__module__', None)}"
+
+
 class Script:
     """A program of a user, and what it reports: lines `REPORT {...}` on its standard output."""
 
