@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
+
+# Each imports for ten seconds. What a framework reads of a rank is the same as what FSDP and accelerate read.
+only_in_long_runs = pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"), reason="ten seconds of a processor; FSDP and accelerate train as ranks")
+
 FSDP = """
     def trains(alone=False):
         import torch, torch.distributed as dist
@@ -89,10 +96,12 @@ def test_fsdp_on_cpus_is_the_training_of_one_process(home):
     assert first == second == [run.reports["alone"]] * 2
 
 
+@only_in_long_runs
 def test_lightning_trains_with_its_ddp_strategy(home):
     assert home.run(LIGHTNING + TWICE, seconds=120).reports["ends"] == [_EACH] * 2
 
 
+@only_in_long_runs
 def test_trainer_of_hugging_face_trains_on_all_ranks(home):
     assert home.run(TRAINER + TWICE, seconds=120).reports["ends"] == [_EACH] * 2
 

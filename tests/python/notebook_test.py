@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -58,9 +59,15 @@ ctypes.CDLL("{library}")
     assert "AssertionError" in run.stderr
 
 
+def in_long_runs(example, reason):
+    return pytest.param(example, marks=pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"), reason=f"ten seconds of a processor; {reason}"))
+
+
 @pytest.mark.parametrize("example", ["02_many_small/many_small", "03_overlap/overlap", "04_many_resources/many_resources",
-                                     "05_the_cell/the_cell", "07_leave_and_come_back/leave_and_come_back", "08_pool/pool", "13_mlerp_dask/mlerp_dask",
-                                     "15_sklearn_joblib/sklearn_joblib", "16_come_back/come_back", "17_widgets/widgets"])
+                                     "05_the_cell/the_cell", "07_leave_and_come_back/leave_and_come_back", "08_pool/pool",
+                                     in_long_runs("13_mlerp_dask/mlerp_dask", "compat_dask_test.py has the same calls"),
+                                     in_long_runs("15_sklearn_joblib/sklearn_joblib", "compat_joblib_test.py has the same search"),
+                                     "16_come_back/come_back", "17_widgets/widgets"])
 def test_the_small_examples_run_to_their_end(home, example):
     runs_to_its_end(home, example)
 
@@ -70,7 +77,7 @@ def test_the_example_with_optuna_runs_to_its_end(home):
     runs_to_its_end(home, "09_optuna/optuna_study")
 
 
-@pytest.mark.parametrize("example", ["10_ddp/ddp", "11_chtc_port/chtc_port"])
+@pytest.mark.parametrize("example", ["10_ddp/ddp", in_long_runs("11_chtc_port/chtc_port", "tests/slurm/gang_test.py starts the same torchrun")])
 def test_the_examples_of_a_gang_run_to_their_end(home, example):
     pytest.importorskip("torch")
     runs_to_its_end(home, example)

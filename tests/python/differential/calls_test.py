@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 
 import pytest
@@ -65,7 +66,7 @@ def test_a_setting_is_in_a_call_what_it_is_in_a_process_pool(row, looks):
     assert call != call_before or row == "one that is gone"
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4] if os.environ.get("POUNCE_LONG_RUN") else [1, 2])
 def test_settings_in_any_order_are_in_a_call_what_they_are_in_a_process_pool(seed, home):
     """No more changes than calls that are looked at whole however fast they come (_engine/call_settings.py)."""
     chance = random.Random(seed)

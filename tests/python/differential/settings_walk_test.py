@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 pytest.importorskip("ipykernel")
@@ -13,13 +15,14 @@ from pair import pair
 from settings_walk import SHOW, steps
 
 LENGTH = 30
+SEEDS = [1, 2, 3, 4] if os.environ.get("POUNCE_LONG_RUN") else [1]
 
 
 def lines(seen: dict) -> list[str]:
     return [*seen.get("stdout", "").splitlines(), repr({what: part for what, part in seen.items() if what != "stdout"})]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_settings_in_any_order_are_what_they_are_in_a_plain_kernel(seed):
     done = []
     with pair() as both:
