@@ -69,8 +69,10 @@ def notebook(alice):
 
 
 def pouncectl(home, *words: str) -> subprocess.CompletedProcess[str]:
-    program = shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts"))
-    return subprocess.run([program, *words], env=home.environment, capture_output=True, text=True, timeout=SECONDS)
+    scripts = sysconfig.get_path("scripts")
+    program = shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or scripts)
+    active = home.environment | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}  # beside a build's program there is no Python
+    return subprocess.run([program, *words], env=active, capture_output=True, text=True, timeout=SECONDS)
 
 
 def until(condition, what: str) -> None:
