@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from gateway import of_cluster
+from lab import JUPYTER, PICTURES, Lab
 from login_node import CLUSTER, ROOT, SHARED, LoginNode, User, own_cluster_number, wait_until
 
 # Looked for once, before the processes that share the tests begin: they have to collect the same, and a release may be built meanwhile.
@@ -122,3 +123,27 @@ def make_user(login_node):
         return User(node or login_node(), user, **config)
 
     return make
+
+
+# ---- JupyterLab --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def shared_page(cluster):
+    """One server and one browser for all tests of the group lab: they take longer to start than most tests with them."""
+    if not JUPYTER.exists():
+        pytest.fail(f"{JUPYTER} is not there; packaging/lab-environment makes it")
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with login_nodes() as make:
+        page = Lab(User(make(), "alice", idle_release_s=600))
+        yield page
+        page.browser.close()
+
+
+@pytest.fixture
+def page(shared_page, request):
+    yield shared_page
+    shared_page.browser.picture(PICTURES / f"{request.node.name}.png")  # of a failure too
+    shared_page.end_kernels()
+    shared_page.user.run("pouncectl", "release", "--all", "--now", check=False)  # one whose kernel was restarted keeps its worker
+    wait_until(lambda: not shared_page.jobs(), 120, "all workers have gone back")

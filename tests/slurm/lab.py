@@ -10,10 +10,11 @@ from pathlib import Path
 import nbformat
 import psutil
 from browser import END, PORT, Browser, BrowserError
-from login_node import Running, User, wait_until
+from login_node import ROOT, Running, User, wait_until
 from nbformat.v4 import new_code_cell, new_notebook
 
 JUPYTER = Path("/opt/pounce-lab/bin/jupyter-lab")
+PICTURES = ROOT / "build" / "logs"
 SITE = "http://127.0.0.1:8888"
 SECONDS = 120  # for anything: the machine may be busy
 
@@ -115,6 +116,10 @@ class Lab:
         self.browser.script("""for (const one of await (await fetch('/api/kernels?token=lab')).json())
             await fetch(`/api/kernels/${one.id}?token=lab`, {method: 'DELETE'})""")
         wait_until(lambda: not self._kernels(), SECONDS, "no kernel is left")
+
+    def jobs(self) -> list[dict]:
+        """Of the user's daemon."""
+        return self.user.jobs(self.user.endpoint()["instance"])
 
     def _kernels(self) -> set[int]:
         found = set()

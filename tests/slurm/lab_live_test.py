@@ -1,16 +1,14 @@
-"""What stays live in JupyterLab, seen and clicked in a browser: widgets of cells, the panel, and a cell that goes on. All
-tests share one server and one browser; each has a notebook of its own."""
+"""What stays live in JupyterLab, seen and clicked in a browser: widgets of cells, the panel, and a cell that goes on. Each test
+has a notebook of its own on the page that they share with lab_test.py."""
 
 from __future__ import annotations
 
 import pytest
 from browser import LEFT, RIGHT
-from conftest import login_nodes
-from lab import JUPYTER, Cell, Lab
-from lab_test import PICTURES
-from login_node import User, wait_until
+from lab import PICTURES, Cell, Lab
+from login_node import wait_until
 
-pytestmark = pytest.mark.xdist_group("lab_live")
+pytestmark = pytest.mark.xdist_group("lab")
 
 SLIDER = """\
 %%pounce --gpu 1
@@ -77,30 +75,6 @@ while not os.path.exists("trained"):
     epoch += 1
     time.sleep(0.5)
 "trained\""""
-
-
-@pytest.fixture(scope="module")
-def shared(cluster):
-    if not JUPYTER.exists():
-        pytest.fail(f"{JUPYTER} is not there; packaging/lab-environment makes it")
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    with login_nodes() as make:
-        page = Lab(User(make(), "alice", idle_release_s=600))
-        yield page
-        page.browser.close()
-
-
-@pytest.fixture
-def page(shared, request):
-    yield shared
-    shared.browser.picture(PICTURES / f"{request.node.name}.png")  # of a failure too
-    shared.end_kernels()
-    shared.user.run("pouncectl", "release", "--all", "--now", check=False)  # one whose kernel was restarted keeps its worker
-    wait_until(lambda: not jobs_of(shared), 120, "all workers have gone back")
-
-
-def jobs_of(page: Lab) -> list[dict]:
-    return page.user.jobs(page.user.endpoint()["instance"])
 
 
 def picture_of(cell: Cell) -> str:
@@ -177,14 +151,14 @@ def test_the_panel_shows_what_runs_and_its_buttons_stop_it_and_give_it_back(page
     wait_until(lambda: points(page) >= 8, 120, "its plot is live")
     page.browser.picture(PICTURES / "panel.png")
     its_own_page_opens_once(page)
-    jobs = jobs_of(page)
+    jobs = page.jobs()
 
     page.browser.click(".pounce-panel button[title='as the stop button does']")
     wait_until(lambda: "cell evaluation" not in panel(), 120, "the cell has ended")
-    assert jobs_of(page) == jobs
+    assert page.jobs() == jobs
 
     page.browser.click(".pounce-panel button[title='give it back as soon as it is idle']")
-    wait_until(lambda: not jobs_of(page), 120, "no job is left")
+    wait_until(lambda: not page.jobs(), 120, "no job is left")
     wait_until(lambda: "nothing is leased" in panel(), 60, "its row has gone")
 
 

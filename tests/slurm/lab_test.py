@@ -7,10 +7,8 @@ import re
 
 import pytest
 from browser import ESCAPE, SHIFT, TAB
-from lab import JUPYTER, Lab, Notebook7
-from login_node import ROOT, wait_until
-
-PICTURES = ROOT / "build" / "logs"
+from lab import PICTURES, Lab, Notebook7
+from login_node import wait_until
 
 TRAINING = """\
 %%pounce --gpu 1
@@ -46,21 +44,16 @@ def train_it(epochs: int, rate: float = 0.1):
 
 network = Net()"""
 
+
 @pytest.fixture
-def lab(make_user):
-    if not JUPYTER.exists():
-        pytest.fail(f"{JUPYTER} is not there; packaging/lab-environment makes it")
-    made = []
+def notebook7(make_user):
+    if not Notebook7.program.exists():
+        pytest.fail(f"{Notebook7.program} is not there; packaging/lab-environment makes it")
+    made = Notebook7(make_user(), "import pounce", TRAINING, AFTERWARDS)
     PICTURES.mkdir(parents=True, exist_ok=True)
-
-    def make(*sources: str, kind: type[Lab] = Lab) -> Lab:
-        made.append(kind(make_user(), *sources))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.browser.picture(PICTURES / f"{type(one).__name__.lower()}.png")  # of a failure too
-        one.browser.close()
+    yield made
+    made.browser.picture(PICTURES / "notebook7.png")  # of a failure too
+    made.browser.close()
 
 
 def steps(shown: str) -> int:
@@ -75,8 +68,9 @@ def seen_to_move(cell) -> None:
     assert cell.prompt == "[*]:"
 
 
-def test_a_bar_moves_and_the_stop_button_keeps_the_workers_variables(lab):
-    page = lab("import pounce", TRAINING, TEXT_BAR, AFTERWARDS, NETWORK, "network.wei", "train_it(5)")
+@pytest.mark.xdist_group("lab")
+def test_a_bar_moves_and_the_stop_button_keeps_the_workers_variables(page):
+    page.open_new("bars", "import pounce", TRAINING, TEXT_BAR, AFTERWARDS, NETWORK, "network.wei", "train_it(5)")
     page.ran(0)
 
     training = page.run(1)
@@ -121,10 +115,8 @@ def answer_to(page: Lab, cell: int, keys: tuple[str, ...], selector: str, words:
     return wait_until(lambda: text if words in (text := pressed()) else "", 90, f"{selector} shows {words!r}")
 
 
-def test_notebook_7_shows_a_bar_that_moves_and_what_a_cell_has_left(lab):
-    if not Notebook7.program.exists():
-        pytest.fail(f"{Notebook7.program} is not there; packaging/lab-environment makes it")
-    page = lab("import pounce", TRAINING, AFTERWARDS, kind=Notebook7)
+def test_notebook_7_shows_a_bar_that_moves_and_what_a_cell_has_left(notebook7):
+    page = notebook7
     page.ran(0)
 
     training = page.run(1)
