@@ -201,19 +201,22 @@ AccountedJob row_of(const slurmdb_job_rec_t& record, const Names& names, const K
 
 // What slurmdbd answered to the last question, until its last page is taken.
 struct Window {
-  AskJobs question;
-  Names names;
-  KnownJobs known;
-  SlurmList list;
-  std::vector<const slurmdb_job_rec_t*> records;  // in `list`, by their number in the database
+  AskJobs question{};
+  Names names{};
+  KnownJobs known{};
+  std::vector<SlurmList> lists{};
+  std::vector<const slurmdb_job_rec_t*> records{};  // in `lists`, by their number in the database
 
   bool is_of(const AskJobs& other) const {
-    return list && question.from_s == other.from_s && question.to_s == other.to_s && question.steps == other.steps;
+    return !lists.empty() && question.from_s == other.from_s && question.to_s == other.to_s &&
+           question.steps == other.steps;
   }
 };
 
-// Jobs that wait, run or ended between from_s and to_s, with their whole times (NO_TRUNC) and each of their runs (DUP).
-Result<SlurmList> load_records(const Database& database, const AskJobs& question, const std::string& cluster) {
+// Jobs with their whole times (NO_TRUNC) and each of their runs (DUP): those that waited, ran or ended between from_s
+// and to_s or, of these, the ones with these numbers.
+Result<SlurmList> load_records(const Database& database, const AskJobs& question, const std::string& cluster,
+                               const std::set<std::uint32_t>& numbers = {}) {
   slurmdb_job_cond_t condition;
   std::memset(&condition, 0, sizeof condition);
   condition.flags = JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC | (question.steps ? 0 : JOBCOND_FLAG_NO_STEP);
@@ -223,6 +226,17 @@ Result<SlurmList> load_records(const Database& database, const AskJobs& question
   const std::vector<std::string> clusters = {cluster};
   const auto only = list_of(clusters);
   condition.cluster_list = only.get();
+  std::vector<slurm_selected_step_t> selected(numbers.size());
+  const SlurmList chosen(slurm_list_create(nullptr));
+  auto next = numbers.begin();
+  for (slurm_selected_step_t& one : selected) {
+    std::memset(&one, 0, sizeof one);
+    one.array_task_id = one.het_job_offset = NO_VAL;
+    one.step_id.job_id = *next++;
+    one.step_id.step_id = one.step_id.step_het_comp = NO_VAL;
+    slurm_list_append(chosen.get(), &one);
+  }
+  if (!numbers.empty()) condition.step_list = chosen.get();
   errno = 0;
   SlurmList records(slurmdb_jobs_get(database.get(), &condition));
   if (!records) return failure(read_error());
@@ -248,19 +262,58 @@ Result<const Known*> known_of(const Database& database) {
   return &known;
 }
 
+// Of a job that ran before or after the window slurmdbd gives only the steps of the window.
+bool lacks_steps(const slurmdb_job_rec_t& record, const AskJobs& question) {
+  const std::int64_t start = stamp(record.start), end = stamp(record.end);
+  return question.steps && start > 0 && (start < question.from_s || end == 0 || end > question.to_s);
+}
+
+// Reads those jobs again with all their steps, some hundreds at a time.
+Result<void> complete_steps(const Database& database, const std::string& cluster, Window& window) {
+  constexpr std::size_t kAtOnce = 500;
+  std::map<std::uint64_t, std::size_t> places;
+  std::set<std::uint32_t> numbers;
+  AskJobs whole = window.question;
+  const auto read = [&]() -> Result<void> {
+    auto records = load_records(database, whole, cluster, numbers);
+    if (!records) return failure(records.error());
+    for_each<slurmdb_job_rec_t>(records->get(), [&](const slurmdb_job_rec_t& record) {
+      if (const auto place = places.find(record.db_index); place != places.end())
+        window.records[place->second] = &record;
+    });
+    window.lists.push_back(std::move(*records));
+    numbers.clear(), places.clear(), whole = window.question;
+    return {};
+  };
+  for (std::size_t place = 0; place < window.records.size(); ++place) {
+    const slurmdb_job_rec_t& record = *window.records[place];
+    if (!lacks_steps(record, window.question)) continue;
+    numbers.insert(record.jobid);
+    places[record.db_index] = place;
+    whole.from_s = std::min<std::int64_t>(whole.from_s, record.start);
+    whole.to_s = std::max<std::int64_t>({whole.to_s, stamp(record.end), std::time(nullptr)});
+    if (numbers.size() < kAtOnce) continue;
+    if (const auto done = read(); !done) return done;
+  }
+  return numbers.empty() ? Result<void>() : read();
+}
+
 Result<Window> load_window(const AskJobs& question) {
   const Database database;
   const auto known = known_of(database);
   if (!known) return failure(known.error());
   auto records = load_records(database, question, (*known)->cluster);
   if (!records) return failure(records.error());
-  Window window{question, (*known)->names, {}, std::move(*records), {}};
+  Window window{question, (*known)->names};
   bool open = false;
-  for_each<slurmdb_job_rec_t>(window.list.get(), [&](const slurmdb_job_rec_t& record) {
+  for_each<slurmdb_job_rec_t>(records->get(), [&](const slurmdb_job_rec_t& record) {
     window.records.push_back(&record);
     open = open || (stamp(record.end) == 0 && stamp(record.start) > 0);
   });
+  window.lists.push_back(std::move(*records));
   std::ranges::sort(window.records, {}, &slurmdb_job_rec_t::db_index);
+  if (const auto completed = complete_steps(database, (*known)->cluster, window); !completed)
+    return failure(completed.error());
   if (open) window.known = load_known_jobs();
   return window;
 }
@@ -276,9 +329,9 @@ std::size_t bytes_of(const AccountedJob& job) {
 // process ends before it, the next one reads the window again and goes on behind `after`.
 Result<AccountedPage> answer(const AskJobs& question) {
   constexpr std::size_t kJobs = 2000, kBytes = 6 << 20;
-  static Window window;
+  static Window window{};
   if (!window.is_of(question)) {
-    window = {};
+    window = Window{};
     auto loaded = load_window(question);
     if (!loaded) return failure(loaded.error());
     window = std::move(*loaded);
@@ -292,7 +345,7 @@ Result<AccountedPage> answer(const AskJobs& question) {
     bytes += bytes_of(page.jobs.back());
   }
   page.more = next != window.records.end();
-  if (!page.more) window = {};
+  if (!page.more) window = Window{};
   return page;
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -155,6 +156,25 @@ def test_a_runaway_job_is_counted_to_its_limit_or_its_nodes_end(usage, database)
     finally:
         database.rows("delete from {}_job_table where id_job in (77, 78)")
         database.rows("delete from {}_event_table where reason = 'power'")
+
+
+# Of a job that ran before a window slurmdbd gives only the steps of that window: the CPU time of the others was lost.
+def test_a_job_that_lies_in_several_windows_has_all_its_steps(usage, database, tmp_path):
+    begin = NOW - 10 * DAY
+    database.add([Job(job=79, submit_s=begin, eligible_s=begin, start_s=begin, end_s=begin + 8 * DAY, user="alice", account="ml", class_name="cheetah", partition="old",
+                      nodes="g1", gpus=1, cpus=1, state="COMPLETED", name="long")])
+    for number, day, seconds in ((0, 0, 100), (1, 7, 50)):
+        database.rows("insert into {}_step_table (job_db_inx, id_step, step_name, nodelist, nodes_alloc, node_inx, state, task_cnt, task_dist, time_start, time_end, "
+                      f"tres_alloc, user_sec) select job_db_inx, {number}, 'step', 'g1', 1, '0', 3, 1, 0, {begin + day * DAY}, {begin + day * DAY + 600}, '1=1', {seconds} "
+                      "from {}_job_table where id_job = 79".replace("{}_job", database.cluster + "_job"))
+    try:
+        file = tmp_path / "usage.sqlite"
+        said = usage("collect", "--store", str(file), "--from", FIRST)
+        assert said.count("jobs") > 4, "several windows"
+        (row,) = sqlite3.connect(file).execute("SELECT cpu_used_s FROM job WHERE job = 79")
+        assert row == (150,)
+    finally:
+        database.rows("delete from {}_job_table where id_job = 79")
 
 
 def test_slurmdbd_that_ends_is_a_gap_and_the_next_run_goes_on(usage, database, store, spare_cluster):

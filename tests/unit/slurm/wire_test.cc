@@ -131,6 +131,20 @@ TEST(WireTest, QosComeBackAsTheyWent) {
   EXPECT_EQ(arrived(asked, facts).qos, asked.qos);
 }
 
+TEST(WireTest, JobsOfThePastArriveWholeAndWhatIsUnknownOfThemStaysSo) {
+  AccountedJob job;
+  job.job = 7, job.submit_s = 1'795'000'000, job.user = "alice", job.gpu_types = {{"a100", 2}}, job.busy_s = 0;
+  const AccountedPage page = arrived(AskJobs{1, 2, 3, true}, {{job, AccountedJob{}}, 9, true});
+  ASSERT_EQ(page.jobs.size(), 2u);
+  EXPECT_EQ(page.jobs[0].gpu_types.at("a100"), 2u);
+  EXPECT_EQ(page.jobs[0].busy_s, 0);
+  EXPECT_EQ(page.jobs[1].busy_s, -1);
+  EXPECT_EQ(page.last, 9u);
+  EXPECT_TRUE(page.more);
+  EXPECT_TRUE(arrived(AskNodeEvents{1, 2}, {{"g1", "power", 5, 6, true}}).front().down);
+  EXPECT_TRUE(arrived(AskAccounting{}, {"pounce", 5, true, true, true, true, {{"g1", "a100"}}}).hides_others);
+}
+
 TEST(WireTest, AnErrorArrivesWithItsEvidence) {
   const Error error{ErrorCode::kUnknownClass, "no such class", "Name another.", {{"slurm_code", "2066"}}};
   const auto got = decode_answer(encode(Answer{1, failure(error)}, AskFacts{}), AskFacts{});
