@@ -2,8 +2,8 @@
 // that is being sent is let go of later, with the GIL.
 #include "client/client.h"
 
-#include <pybind11/pybind11.h>
 #include <locale.h>
+#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <sys/random.h>
 #include <unistd.h>

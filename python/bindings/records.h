@@ -192,7 +192,7 @@ py::object to_python(const T& value) {
 
 template <HasFields T>
 bool from_python(const py::handle& record, T& value) {
-  if (!PyObject_TypeCheck(record.ptr(), type_of<T>)) return false;
+  if (!PyObject_TypeCheck(record.ptr(), type_of<T>) || PyTuple_GET_SIZE(record.ptr()) != kFieldCount<T>) return false;
   Py_ssize_t at = 0;
   for_each_field(value, [&](const auto& field, auto& member) {
     const py::handle item = PyTuple_GET_ITEM(record.ptr(), at++);

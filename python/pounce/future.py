@@ -266,7 +266,8 @@ class Future(CalledBack):
             were unpickled until the result was pickled. It is the whole process's: what earlier calls left there
             counts, and so do threads that they left running, but not child processes. Workers of one lease are
             processes of their own, and each runs one task at a time. Of a task that begins within 10 ms of another
-            one's beginning it may be the most since then; one of less than 0.2 ms may have had a few MiB more. 0: the worker's kernel does not report it.
+            one's beginning it may be the most since then; a task of less than 0.2 ms may have had a few MiB more. 0:
+            the worker's kernel does not report it.
             ``first_output`` and ``first_loss``, where there were some: from the submission until the first output, and
             the first number in it that looks like a loss, were here. docs/cell.md says what looks like one.
 

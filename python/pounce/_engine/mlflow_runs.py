@@ -61,7 +61,7 @@ def of_call(task: Task, launcher: str, prefix: str = "", is_recorded: bool = Fal
         workers = max(resources.workers, resources.leases_most) if resources is not None else 1
         mlflow_stores.look(launcher, workers)
     comes_from = replace(origin(resources.class_ if resources is not None else ""), run=_innermost(runs))
-    if is_recorded and task.call is not None:
+    if is_recorded and task.function is not None:
         comes_from = _recorded(task, comes_from, prefix)
     return CallRuns(mlflow_options.as_bytes(runs), comes_from)
 
@@ -106,8 +106,8 @@ def _keep(record: Record, run: str, begins: bool) -> None:
 
 
 def _recorded(task: Task, comes_from: Origin, prefix: str) -> Origin:
-    assert task.call is not None
-    task.record = calls.recorded(*task.call, task.asks, prefix, comes_from.commit)
+    assert task.function is not None
+    task.record = calls.recorded(task.function, task.args, task.kwargs, task.asks, prefix, comes_from.commit)
     return with_record(comes_from, task.record and task.record.name)
 
 

@@ -93,7 +93,15 @@ def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
 
 _ENDED = frozenset((CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED))
 _making = threading.Lock()  # held for a few lines, in which no other lock is taken
-os.register_at_fork(after_in_child=_making._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+def _forked() -> None:
+    """In the child: a thread that the parent alone has may have held the lock."""
+    global _making
+    _making = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
@@ -109,18 +117,21 @@ class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
     _result: Any = None
     _exception: BaseException | None = None
     _is_bare = True  # nothing was made yet
+    _done_callbacks: list[Callable[[Any], object]]
 
     def __init__(self) -> None:  # not the base's, which makes all of it
         return
 
-    def __getattr__(self, name: str) -> Any:
-        make = _MADE_LATE.get(name)
-        if make is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        made = make()
-        with _making:
-            self._is_bare = False
-            return self.__dict__.setdefault(name, made)
+    if not TYPE_CHECKING:  # for which every name would be one of its attributes
+
+        def __getattr__(self, name: str) -> Any:
+            make = _MADE_LATE.get(name)
+            if make is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            made = make()
+            with _making:
+                self._is_bare = False
+                return self.__dict__.setdefault(name, made)
 
     def done(self) -> bool:
         return self._state in _ENDED
@@ -158,4 +169,5 @@ class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
             raise pressed
 
 
-_MADE_LATE: dict[str, Callable[[], Any]] = {"_condition": threading.Condition, "_waiters": list, "_done_callbacks": list}
+_MADE_LATE: dict[str, Callable[[], Any]] = {
+    "_condition": threading.Condition, "_waiters": list, "_done_callbacks": list}

@@ -43,8 +43,8 @@ class Task:
 
     __slots__ = ("_future", "_timings", "_unpickled", "args", "asks", "awaits", "first", "function", "given_up",
                  "heard", "id", "keeps", "kwargs", "latest", "may_end", "mlflow_run", "name", "objects", "offer",
-                 "over", "passed_on", "place", "record", "reports", "running_line", "sends_again", "spared", "submit_copy", "watched",
-                 "why_cancelled", "why_given_up", "worker")
+                 "over", "passed_on", "place", "record", "reports", "running_line", "sends_again", "spared",
+                 "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
