@@ -115,10 +115,10 @@ def test_a_call_makes_few_reads_and_writes(counted):
 
 
 def test_many_calls_at_once_share_their_wake_ups(counted):
-    usage = counted["at_once"]
+    usage, (here, there) = counted["at_once"], {"memory": (0.3, 0.2), "network": (1, 1)}[counted["road"]]  # 0.17, 0.09
 
-    assert own_switches(usage["here"]) / AT_ONCE <= 1   # 0.18, starved 0.42
-    assert own_switches(usage["there"]) / AT_ONCE <= 1  # 0.07, starved 0.31
+    assert own_switches(usage["here"]) / AT_ONCE <= here
+    assert own_switches(usage["there"]) / AT_ONCE <= there
     assert usage["here"]["zeromq_switches"] / AT_ONCE <= 0.4   # 0.13, starved 0.27
     assert usage["there"]["zeromq_switches"] / AT_ONCE <= 0.4  # 0.10
 
@@ -200,5 +200,5 @@ def test_many_calls_at_once_share_their_looks_for_what_has_come(home):
             report(**{{side: min(system_calls("ppoll", process, lambda: at_once(client))["ppoll"] for _ in range(3))}})
     """).reports
 
-    assert polls["here"] / AT_ONCE <= 0.2
-    assert polls["there"] / AT_ONCE <= 0.2
+    assert polls["here"] / AT_ONCE <= 0.2   # 0.13
+    assert polls["there"] / AT_ONCE <= 0.2  # 0.08

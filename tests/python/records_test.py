@@ -71,6 +71,19 @@ def test_a_value_of_another_kind_is_refused_by_the_fields_name(home, wrong):
     assert done.reports["text"].startswith(f"Resources.{name} does not take ")
 
 
+def test_a_record_of_too_few_values_is_refused(home):
+    done = home.run("""
+        from pounce import _core
+        with pounce.Client(launcher="local") as client:
+            try:
+                client._session.core.request(tuple.__new__(_core.Resources, ("lion",)))
+            except TypeError as error:
+                report(refused="incompatible" in str(error))
+    """)
+
+    assert done.reports == {"refused": True}
+
+
 def test_what_is_no_record_is_refused(home):
     done = home.run("""
         with pounce.Client(launcher="local") as client:
