@@ -44,7 +44,7 @@ MODULES = {
     "daemon/pounce-report": ["pounce", "base"],
     "daemon/pounce-worker": ["pounce", "model", "base", "protocol", "transport", "identity", "worker/supervisor"],
     "daemon/pouncectl": ["pounce", "base", "job/request_bounds.h", "messages", "model", "control", "protocol", "transport", "identity", "saved_state", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
-    "python/bindings": ["pounce", "base", "memory/kept_view.h", "memory/memory_block.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "device", "identity/content_digest.h", "saved_state/manifest.h", "tls/stream.h"],
+    "python/bindings": ["pounce", "base", "memory/kept_view.h", "memory/memory_block.h", "memory/private_memory.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "device", "identity/content_digest.h", "saved_state/manifest.h", "tls/stream.h"],
 }
 
 # Types of time, but no clock is read (tests/purity_test.py), no file, no log.

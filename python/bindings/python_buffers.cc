@@ -1,10 +1,13 @@
 #include "python_buffers.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "bindings.h"
+#include "memory/memory_block.h"
+#include "memory/private_memory.h"
 
 namespace py = pybind11;
 
@@ -53,7 +56,18 @@ Bytes borrowed(BufferView view) {
   return {bytes, std::shared_ptr<Py_buffer>(view.release(), [](Py_buffer* done) { released_buffers().add(done); })};
 }
 
+// What is large is copied by several threads, into huge pages.
 Bytes copied(const Py_buffer& view) {
+  constexpr Py_ssize_t kLarge = 4 * 1024 * 1024;
+  if (view.len >= kLarge) {
+    const auto from = bytes_of(view);
+    WritableBytes copy = memory::private_memory(from.size());
+    memory::in_parts(from.size(), [&](std::size_t begin, std::size_t size) {
+      std::memcpy(copy.bytes.data() + begin, from.data() + begin, size);
+      return true;
+    });
+    return {copy.bytes, std::move(copy.keep)};
+  }
   return own_bytes(std::string(static_cast<const char*>(view.buf), static_cast<std::size_t>(view.len)));
 }
 

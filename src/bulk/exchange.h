@@ -26,12 +26,14 @@ namespace pounce::bulk {
 // What is fetched: transfers, cut into pieces that several connections share out among themselves. A piece is asked
 // for once; what has come of a transfer without a gap is what a later connection need not ask for again.
 
-// The destination of one buffer: memory, or a function that is called with its pieces, in any order, by several
-// threads at once.
+// The destination of one buffer: memory; or memory that is found piece by piece; or a function that is called with its
+// pieces. Both functions are called in any order, by several threads at once.
 struct Target {
   std::uint64_t size = 0;
-  std::span<std::byte> place{};  // of this size; or empty, and `write` is used
+  std::span<std::byte> place{};  // of this size; or empty, and the next two are used
   std::function<Result<void>(std::uint64_t offset, std::span<const std::byte> bytes)> write{};
+  // Where a piece goes, of this size; empty: it is given to `write`.
+  std::function<WritableBytes(std::uint64_t offset, std::uint64_t size)> place_at{};
   std::shared_ptr<const void> keep{};  // holds the memory
 };
 

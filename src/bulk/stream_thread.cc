@@ -145,7 +145,7 @@ void StreamThread::take_piece(const protocol::Chunk& chunk, const transport::Mes
   requested_.pop_front();
   if (message[1].size() == 0 && !exchange_->wanted(piece)) return;  // both sides have stopped this transfer
   if (message[1].size() != piece.size) return end("a piece is not there, or of another size");
-  if (const auto& write = piece.target().write)
+  if (const auto& write = piece.target().write; write && !std::exchange(in_place_, false))
     if (auto written = write(piece.at.offset, message[1].bytes()); !written)
       return exchange_->failed(piece, std::move(written.error()));
   exchange_->came(piece);
@@ -158,9 +158,13 @@ tls::Destination StreamThread::destination_of(std::string_view header, std::size
   if (chunk == nullptr || requested_.empty() || !is(*chunk, requested_.front()) || requested_.front().size != size)
     return {};
   const Target& target = requested_.front().target();
+  const std::uint64_t offset = requested_.front().at.offset;
   if (!target.place.empty())
-    return {target.place.subspan(requested_.front().at.offset, size),
+    return {target.place.subspan(offset, size),
             std::const_pointer_cast<std::vector<Target>>(requested_.front().targets)};
+  const auto found = target.place_at ? target.place_at(offset, size) : WritableBytes{};
+  in_place_ = found.size() == size;
+  if (in_place_) return {found.bytes, std::const_pointer_cast<void>(found.keep)};
   if (!scratch_) scratch_ = std::make_shared<std::vector<std::byte>>(Fetches::kPieceBytes);
   return {std::span(*scratch_).first(size), scratch_};
 }

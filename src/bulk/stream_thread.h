@@ -66,6 +66,7 @@ class StreamThread {
   std::uint64_t came_ = 0;                      // bytes
   TimePoint came_at_{};                         // when the last byte came, or the first request after a pause was made
   std::deque<Piece> to_send_;                   // requested by the other end
+  bool in_place_ = false;                       // the piece that comes now is received where it stays
   std::shared_ptr<std::vector<std::byte>> scratch_;  // buffer for pieces that are written and not received in place
   std::jthread thread_;                              // last: starts after all other members exist
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/overloaded.h"
+#include "memory/private_memory.h"
 #include "messages/sentence.h"
 #include "protocol/message_limits.h"
 
@@ -38,7 +39,10 @@ Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, EventQueu
       objects_(workers_),
       calls_(workers_, objects_, daemon_.leases(), events) {}
 
-Engine::~Engine() = default;
+Engine::~Engine() {
+  blocks_for_workers().give_back_all();
+  memory::WarmMemory::give_back_all();
+}
 
 // ---- turns ----------------------------------------------------------------------------------------------------------
 
@@ -73,7 +77,8 @@ void Engine::wait(int wake_fd, TimePoint until) {
 
 TimePoint Engine::next_deadline() const {
   return std::min({daemon_.connection().next_deadline(), daemon_.held().next_deadline(), machine_.next_deadline(),
-                   workers_.next_deadline()});
+                   workers_.next_deadline(), blocks_for_workers().next_deadline(),
+                   memory::WarmMemory::next_deadline()});
 }
 
 // Handles everything that is ready or due. True: a message came.
@@ -106,6 +111,8 @@ bool Engine::service(TimePoint now) {
     if (const auto* lost = std::get_if<task::LeaseLost>(&event)) daemon_.forget_grants(lost->lease);
   });
   if (now >= machine_.next_deadline()) happened(task::TimePassed{});
+  blocks_for_workers().give_back(now);
+  memory::WarmMemory::give_back(now);
   workers_.close_retired();
   request_daemon();
   return came;

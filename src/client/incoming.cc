@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "memory/block_pool.h"
+#include "memory/private_memory.h"
 
 namespace pounce::client {
 namespace {
@@ -52,7 +53,7 @@ void Incoming::place(WritableBytes memory, std::size_t index) {
 
 void Incoming::make_room() {
   for (std::size_t i = 0; i < header_.buffers.size(); ++i) {
-    WritableBytes memory = fresh_memory(header_.buffers[i]);
+    WritableBytes memory = memory::WarmMemory::take(header_.buffers[i]);
     chunked_.push_back(memory);
     place(std::move(memory), i);
   }
@@ -141,9 +142,11 @@ protocol::Reached Incoming::reached() const { return {header_.task.hex(), at_.bu
 
 std::vector<bulk::Target> Incoming::targets() const {
   std::vector<bulk::Target> targets;
-  for (const WritableBytes& memory : chunked_) targets.push_back({memory.bytes.size(), memory.bytes, {}, memory.keep});
+  for (const WritableBytes& memory : chunked_)
+    targets.push_back({memory.bytes.size(), memory.bytes, {}, {}, memory.keep});
   for (std::size_t i = 0; kept_ != nullptr && i < targets.size(); ++i) {
     targets[i].place = {};
+    targets[i].place_at = memory::places_in(kept_->block(), places_[i]);
     targets[i].write = [view = kept_, block = kept_->block(), place = places_[i]](std::uint64_t offset, auto bytes) {
       fill(*view, *block, place + offset, bytes);
       return Result<void>{};

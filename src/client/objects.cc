@@ -1,25 +1,28 @@
 #include "client/objects.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <iterator>
+#include <list>
 #include <map>
 #include <mutex>
-#include <new>
 #include <utility>
 
 #include "identity/content_digest.h"
+#include "memory/cgroup.h"
 
 namespace pounce::client {
 namespace {
-
-constexpr std::size_t kHugePageBytes = 2 * 1024 * 1024;
 
 std::mutex sharable_mutex;                                         // guards the next
 std::map<const std::byte*, std::weak_ptr<memory::View>> sharable;  // by where they begin
 
 }  // namespace
+
+// Never destroyed: a thread may still send when main() has returned.
+memory::BlockPool& blocks_for_workers() {
+  static auto* const pool = new memory::BlockPool(memory::memory_to_keep(), {}, memory::free_memory);
+  return *pool;
+}
 
 std::shared_ptr<memory::View> sharable_memory(std::size_t size) {
   auto block = memory::MemoryBlock::make(std::max<std::size_t>(size, 1));
@@ -41,24 +44,39 @@ std::shared_ptr<memory::View> sharable_memory_of(std::span<const std::byte> byte
   return inside ? view : nullptr;
 }
 
-WritableBytes fresh_memory(std::size_t size) {
-  if (size == 0) return {};
-  void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) throw std::bad_alloc();
-  if (size >= kHugePageBytes) ::madvise(base, size, MADV_HUGEPAGE);  // a hint: it works without
-  std::shared_ptr<void> keep(base, [size](void* memory) { ::munmap(memory, size); });
-  return {{static_cast<std::byte*>(base), size}, std::move(keep)};
-}
-
 WritableBytes to_memory(transport::Frame frame) {
   auto owner = std::make_shared<transport::Frame>(std::move(frame));
   const auto bytes = owner->writable();
   return {bytes, std::move(owner)};
 }
 
+namespace {
+
+constexpr std::size_t kDigestedAlone = 8 * 1024 * 1024;  // each of these has a digest of its own, for several threads
+
+// The digests of its pieces, one after the other.
+std::vector<identity::ContentDigest> digests_of_pieces(std::span<const std::byte> bytes) {
+  std::vector<identity::ContentDigest> digests((bytes.size() + kDigestedAlone - 1) / kDigestedAlone);
+  memory::in_parts(bytes.size(), [&](std::size_t begin, std::size_t size) {
+    for (std::size_t i = (begin + kDigestedAlone - 1) / kDigestedAlone; i * kDigestedAlone < begin + size; ++i) {
+      const auto rest = bytes.subspan(i * kDigestedAlone);
+      digests[i] = identity::content_digest(rest.first(std::min(rest.size(), kDigestedAlone)));
+    }
+    return true;
+  });
+  return digests;
+}
+
+}  // namespace
+
 ObjectId digest_object(const Bytes& pickle, std::span<const Bytes> buffers) {
   std::vector<std::span<const std::byte>> parts{pickle.bytes};
-  for (const Bytes& buffer : buffers) parts.push_back(buffer.bytes);
+  std::list<std::vector<identity::ContentDigest>> digests;
+  for (const Bytes& buffer : buffers)
+    if (buffer.size() > 2 * kDigestedAlone)
+      parts.push_back(std::as_bytes(std::span(digests.emplace_back(digests_of_pieces(buffer.bytes)))));
+    else
+      parts.push_back(buffer.bytes);
   return ObjectId(identity::content_digest(parts));
 }
 

@@ -19,14 +19,15 @@
 
 namespace pounce::client {
 
+// Where objects are copied for workers of this machine, which each give it back by letting go of it. Of this process,
+// for all its clients.
+memory::BlockPool& blocks_for_workers();
+
 // Memory of our own that workers of this machine can have without a copy. Null: there is not enough. Thread: any.
 std::shared_ptr<memory::View> sharable_memory(std::size_t size);
 // The one that these bytes lie in, if any does.
 std::shared_ptr<memory::View> sharable_memory_of(std::span<const std::byte> bytes);
 
-// Fresh pages, huge ones where the kernel gives them: receiving into fresh 4 KiB pages costs three times as much
-// (gotchas L1).
-WritableBytes fresh_memory(std::size_t size);
 WritableBytes to_memory(transport::Frame frame);
 
 // Its id: the digest of its pickle and its buffers.

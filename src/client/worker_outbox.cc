@@ -66,8 +66,7 @@ bool ObjectTransfer::send_memory(transport::Channel& channel) {
   if (!packing) {
     std::vector<std::span<const std::byte>> pieces;
     for (const Bytes& part : chunks_.buffers()) pieces.push_back(part.bytes);
-    memory::BlockPool none(0);  // sent memory is given away: nothing comes back to be kept
-    auto begun = memory::Packing::begin(none, std::move(pieces));
+    auto begun = memory::Packing::begin(blocks_for_workers(), std::move(pieces));
     if (begun) packing = std::move(*begun);
   }
   no_memory_ = !packing || (!packing->whole() && !packing->step());

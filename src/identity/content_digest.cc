@@ -1,6 +1,9 @@
 #include "identity/content_digest.h"
 
 #include <xxhash.h>
+#ifdef POUNCE_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>  // the same digests
+#endif
 
 #include <algorithm>
 #include <iterator>

@@ -5,23 +5,24 @@
 #include <algorithm>
 #include <atomic>
 
+#include "memory/huge_pages.h"
+#include "memory/keep_times.h"
+
 namespace pounce::memory {
 namespace {
 
-constexpr std::size_t kHugePage = 2 * 1024 * 1024;
+constexpr std::size_t kMostKept = 64;  // each has a descriptor
 
 // A child shares the memory that its parent had mapped, and may use it long after the parent has released it.
 std::atomic<unsigned> forks = 0;
 const int counts_forks = ::pthread_atfork(nullptr, [] { ++forks; }, nullptr);
-
-std::size_t rounded(std::size_t size) { return (size + kHugePage - 1) / kHugePage * kHugePage; }
 
 }  // namespace
 
 Result<std::shared_ptr<MemoryBlock>> BlockPool::take(std::size_t size) {
   std::shared_ptr<MemoryBlock> block = shelf_->best_fit(size);
   if (!block) {
-    auto made = make(rounded(size));
+    auto made = make(in_huge_pages(size));
     if (!made) return failure(std::move(made.error()));
     block = std::move(*made);
   }
@@ -45,27 +46,68 @@ std::shared_ptr<MemoryBlock> BlockPool::own(std::shared_ptr<MemoryBlock> block) 
           }};
 }
 
+void BlockPool::give_back(TimePoint now) {
+  if (now >= next_deadline()) shelf_->give_back(now, free_);
+}
+
+TimePoint BlockPool::next_deadline() const {
+  const auto looked_at = shelf_->looked_at();
+  return looked_at ? *looked_at + kBetweenLooks : TimePoint::max();
+}
+
 std::shared_ptr<MemoryBlock> BlockPool::Shelf::best_fit(std::size_t size) {
   const std::lock_guard lock(mutex_);
   auto best = blocks_.end();
   for (auto it = blocks_.begin(); it != blocks_.end(); ++it) {
-    const std::size_t capacity = (*it)->capacity();
-    if (capacity < size || capacity > 2 * rounded(size)) continue;
-    if (best == blocks_.end() || capacity < (*best)->capacity()) best = it;
+    const std::size_t capacity = it->block->capacity();
+    if (capacity < size || capacity > 2 * in_huge_pages(size) || !it->check()) continue;
+    if (best == blocks_.end() || capacity <= best->block->capacity()) best = it;
   }
   if (best == blocks_.end()) return nullptr;
-  std::shared_ptr<MemoryBlock> block = std::move(*best);
+  std::shared_ptr<MemoryBlock> block = std::move(best->block);
   blocks_.erase(best);
   kept_ -= block->capacity();
+  block->came_back();
   return block;
 }
 
 void BlockPool::Shelf::put_back(std::shared_ptr<MemoryBlock> block) {
   if (!block->reusable() || block.use_count() > 1) return;  // another holder may still use it
   const std::lock_guard lock(mutex_);
-  if (kept_ + block->capacity() > keep_bytes_) return;  // the block is closed, which frees its pages
+  if (block->capacity() > keep_bytes_) return;  // the block is closed, which frees its pages
+  make_room(block->capacity());
+  if (blocks_.empty()) looked_at_ = Clock::now();
   kept_ += block->capacity();
-  blocks_.push_back(std::move(block));
+  const bool is_free = !block->given_away();
+  blocks_.push_back({std::move(block), Clock::now(), is_free});
+}
+
+// The one that has been unused for longest goes first.
+void BlockPool::Shelf::make_room(std::size_t size) {
+  while (!blocks_.empty() && (kept_ + size > keep_bytes_ || blocks_.size() == kMostKept)) {
+    kept_ -= blocks_.front().block->capacity();
+    blocks_.erase(blocks_.begin());
+  }
+}
+
+void BlockPool::Shelf::give_back(TimePoint now, const Free& free) {
+  const std::lock_guard lock(mutex_);
+  looked_at_ = now;
+  std::uint64_t left = free ? free() : UINT64_MAX;
+  std::erase_if(blocks_, [&](Kept& kept) {
+    const bool was_free = kept.is_free;
+    if (!kept.check()) return false;
+    if (!was_free) kept.since = now;
+    if (now < kept.since + kKeptWithoutUse && kept_ <= left) return false;
+    kept_ -= kept.block->capacity();
+    left += kept.block->capacity();
+    return true;
+  });
+}
+
+std::optional<TimePoint> BlockPool::Shelf::looked_at() const {
+  const std::lock_guard lock(mutex_);
+  return blocks_.empty() ? std::nullopt : std::optional(looked_at_);
 }
 
 void BlockPool::Shelf::clear() {
@@ -79,9 +121,19 @@ std::size_t BlockPool::Shelf::kept_bytes() const {
   return kept_;
 }
 
+PlaceAt places_in(const std::shared_ptr<MemoryBlock>& block, std::uint64_t begin) {
+  return [block, begin](std::uint64_t offset, std::uint64_t size) -> WritableBytes {
+    auto view = block->place(begin + offset, size);
+    if (!view) return {};
+    const auto bytes = view->bytes();
+    return {bytes,
+            std::make_shared<std::pair<std::shared_ptr<View>, std::shared_ptr<MemoryBlock>>>(std::move(view), block)};
+  };
+}
+
 namespace {
 
-constexpr std::size_t kStepBytes = 16 * 1024 * 1024;
+constexpr std::size_t kStepBytes = 32 * 1024 * 1024;
 
 }  // namespace
 

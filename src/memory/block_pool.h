@@ -6,10 +6,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/clock.h"
 #include "memory/memory_block.h"
 #include "pounce/error.h"
 
@@ -29,18 +32,23 @@ inline bool lie_within(std::uint64_t room, const std::vector<std::uint64_t>& siz
   return true;
 }
 
-// Unused blocks kept for the next use: writing fresh pages costs several times as much (docs/gotchas.md L1).
+// An arena of blocks that are kept warm for the next use: writing fresh pages costs several times as much
+// (docs/gotchas.md L1). A block that another process has is used again when that process has let go of it. Kept blocks
+// are given back after a minute without use, and as soon as less than their size is free beside them.
 class BlockPool {
  public:
   using Fits = std::function<Result<void>(std::uint64_t size)>;  // whether so much more may be allocated
-  explicit BlockPool(std::size_t keep_bytes, Fits fits = {})
-      : shelf_(std::make_shared<Shelf>(keep_bytes)), fits_(std::move(fits)) {}
+  using Free = std::function<std::uint64_t()>;                   // memory that is free now, in bytes
+  explicit BlockPool(std::size_t keep_bytes, Fits fits = {}, Free free = {})
+      : shelf_(std::make_shared<Shelf>(keep_bytes)), fits_(std::move(fits)), free_(std::move(free)) {}
 
   // Not cleared: the receiver overwrites every byte it announced.
   Result<std::shared_ptr<MemoryBlock>> take(std::size_t size);
-  // Takes over a block that another process gave away.
-  std::shared_ptr<MemoryBlock> own(std::shared_ptr<MemoryBlock> block);
-  std::size_t kept_bytes() const { return shelf_->kept_bytes(); }
+  std::size_t kept_bytes() const { return shelf_->kept_bytes(); }  // includes what other processes still have
+
+  void give_back(TimePoint now);    // what is due
+  TimePoint next_deadline() const;  // when something may be due; max(): nothing is kept
+  void give_back_all() { shelf_->clear(); }
 
  private:
   // Outlives the pool while blocks are in use. A block comes back here from the thread that dropped it last.
@@ -49,20 +57,38 @@ class BlockPool {
     explicit Shelf(std::size_t keep_bytes) : keep_bytes_(keep_bytes) {}
     std::shared_ptr<MemoryBlock> best_fit(std::size_t size);
     void put_back(std::shared_ptr<MemoryBlock> block);
+    void give_back(TimePoint now, const Free& free);
+    std::optional<TimePoint> looked_at() const;
     void clear();
     std::size_t kept_bytes() const;
 
    private:
+    struct Kept {
+      std::shared_ptr<MemoryBlock> block;
+      TimePoint since;  // unused by anyone, as far as is known
+      bool is_free;     // else another process had it when we last looked
+      bool check() { return is_free = is_free || block->ours_alone(); }
+    };
+    void make_room(std::size_t size);
+
     const std::size_t keep_bytes_;
-    mutable std::mutex mutex_;  // guards the two below; only the kernel is called under it
-    std::vector<std::shared_ptr<MemoryBlock>> blocks_;
+    mutable std::mutex mutex_;  // guards those below; only the kernel is called under it
+    std::vector<Kept> blocks_;  // the one that came back last is the last
     std::size_t kept_ = 0;
+    TimePoint looked_at_{};
   };
   Result<std::unique_ptr<MemoryBlock>> make(std::size_t size);
+  std::shared_ptr<MemoryBlock> own(std::shared_ptr<MemoryBlock> block);
 
   std::shared_ptr<Shelf> shelf_;
   Fits fits_;
+  Free free_;
 };
+
+// For a piece of a buffer that begins at `begin` in the block: where it lies, mapped. Empty: it is written with
+// MemoryBlock::write().
+using PlaceAt = std::function<WritableBytes(std::uint64_t offset, std::uint64_t size)>;
+PlaceAt places_in(const std::shared_ptr<MemoryBlock>& block, std::uint64_t begin);
 
 // Several pieces of memory copied behind each other into one block, some at a time so that the copying thread stays
 // responsive. Thread: any, one at a time.

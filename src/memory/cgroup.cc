@@ -1,5 +1,7 @@
 #include "memory/cgroup.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -32,6 +34,7 @@ Result<void> fits(std::uint64_t size, std::uint64_t promised, const RoomFor& roo
 
 namespace {
 
+constexpr std::streamsize kLongestLine = 256;               // of /proc/meminfo
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;  // version 1 writes "none" as a number near 2^63
 
 std::optional<std::string> read_file(const std::string& path) {
@@ -125,6 +128,30 @@ std::uint64_t MemoryEvents::cached_by(const Group& group) const {
   std::uint64_t bytes = 0;
   for (const char* name : {"inactive_file", "active_file"}) bytes += text ? counter(*text, all + name).value_or(0) : 0;
   return bytes;
+}
+
+namespace {
+
+// Of /proc/meminfo, which has kB.
+std::uint64_t available_on_machine() {
+  std::istringstream lines(read_file("/proc/meminfo").value_or(""));
+  std::string name;
+  for (std::uint64_t kib = 0; lines >> name >> kib; lines.ignore(kLongestLine, '\n'))
+    if (name == "MemAvailable:") return kib * 1024;
+  return UINT64_MAX;
+}
+
+}  // namespace
+
+std::size_t memory_to_keep() {
+  const auto machine =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::min(machine, MemoryEvents::of_this_process().limit().value_or(machine)) / 8;
+}
+
+std::uint64_t free_memory() {
+  const auto room = MemoryEvents::of_this_process().room(UINT64_MAX);
+  return std::min(room ? room->left : UINT64_MAX, available_on_machine());
 }
 
 bool memory_is_limited() {

@@ -2,6 +2,7 @@
 // is, and how often the kernel killed a process for memory. Thread: any.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -31,6 +32,12 @@ Result<void> fits(std::uint64_t size, std::uint64_t promised, const RoomFor& roo
 // Whether a control group limits this process's memory. Memory that it made then counts as its own even if another
 // process has it.
 bool memory_is_limited();
+
+// For memory that is kept warm: how much of it at most, an eighth of what this process may use. It must never be what
+// the user's own code then lacks.
+std::size_t memory_to_keep();
+// Memory that is free for this process now, in bytes: of its control groups and of the machine.
+std::uint64_t free_memory();
 
 class MemoryEvents {
  public:

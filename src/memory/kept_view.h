@@ -18,7 +18,7 @@ class KeptView {
   // view this is a new one. A use may outlive this object.
   Result<std::shared_ptr<View>> lend(const std::shared_ptr<MemoryBlock>& block, std::size_t size) const;
 
-  // Takes back what ended uses have written: about 10 ms for each GiB that they have looked at. Without it the next use
+  // Takes back what ended uses have written: up to 10 ms for each GiB that they have looked at. Without it the next use
   // waits for that.
   static void take_back_writes();
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "pounce/error.h"
@@ -21,9 +23,11 @@ namespace pounce::memory {
 constexpr std::size_t kPartAlign = 1024 * 1024;
 bool in_parts(std::size_t size, const std::function<bool(std::size_t begin, std::size_t size)>& work);
 
-// A block is written through its descriptor and never mapped for writing while it is filled: the kernel then says when
-// there is no memory, where a mapping would end the process, and fresh pages cost half (docs/gotchas.md L1). Thread:
-// any; the bytes belong to one writer until they are whole.
+class View;
+
+// A block is written in place where its huge pages are there already. Else it is written through its descriptor: the
+// kernel then says when there is no memory, where a mapping would end the process, and fresh small pages cost half
+// (docs/gotchas.md L1). Thread: any; the bytes belong to one writer until they are whole.
 class MemoryBlock {
  public:
   static Result<std::unique_ptr<MemoryBlock>> make(std::size_t capacity);
@@ -37,21 +41,38 @@ class MemoryBlock {
 
   // Blocks while it copies; large pieces use several threads. After kOutOfMemory the content must not be read.
   Result<void> write(std::size_t offset, std::span<const std::byte> bytes);
+  // These bytes, mapped, to be written in place: they have their memory, so that writing them cannot fail. Null: use
+  // write().
+  std::shared_ptr<View> place(std::size_t offset, std::size_t size);
   // From here on no process can begin to write it; a view that was there before still can. Takes no time, whatever
   // its size.
   bool freeze();
   bool frozen() const;
 
-  // Another process has it now, and may read it for any time.
+  // A descriptor for another process, which may keep it, map it and fork for any time; the kernel counts its uses apart
+  // from ours. Empty: give it fd() itself. The block is not used again then.
+  UniqueFd descriptor_to_give();
   void give_away() { given_away_ = true; }
-  bool reusable() const { return !given_away_ && !frozen(); }
+  bool given_away() const { return given_away_; }
+  void came_back() { given_away_ = false; }
+  // It was made here and no process is left that maps it or holds a descriptor that we gave away: the kernel's word.
+  // Forked children of this process are not counted.
+  bool ours_alone() const;
+  bool reusable() const { return !adopted_ && !frozen() && (!given_away_ || counts_uses_); }
 
  private:
-  MemoryBlock(UniqueFd fd, std::size_t capacity) : fd_(std::move(fd)), capacity_(capacity) {}
+  enum class From : std::uint8_t { kMadeHere, kAnotherProcess };
+  MemoryBlock(UniqueFd fd, std::size_t capacity, From from, bool counts_uses);
+  bool has_huge_pages(std::size_t offset, std::size_t size);
 
   UniqueFd fd_;
-  std::size_t capacity_;
-  bool given_away_ = false;
+  const std::size_t capacity_;
+  const bool adopted_;
+  bool counts_uses_, given_away_ = false;
+  std::mutex mutex_;        // guards those below
+  std::vector<bool> huge_;  // which of its huge pages are there
+  bool refused_ = false;    // the kernel had no huge page for it
+  bool too_slow_ = false;   // no more of them are made
 };
 
 // A block mapped into this process. A private view is one use by one task: writable, copy-on-write, isolated from every
@@ -65,17 +86,18 @@ class View {
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
-  std::span<std::byte> bytes() const { return {base_, size_}; }
+  std::span<std::byte> bytes() const { return mapped_.subspan(before_); }
   const std::shared_ptr<MemoryBlock>& block() const { return block_; }
   // Closes its descriptor: the bytes stay, and the block has no owner any more.
   void let_go_of_block() { block_.reset(); }
 
  private:
-  View(std::shared_ptr<MemoryBlock> block, std::byte* base, std::size_t size)
-      : block_(std::move(block)), base_(base), size_(size) {}
+  friend class MemoryBlock;
+  View(std::shared_ptr<MemoryBlock> block, std::span<std::byte> mapped, std::size_t before)
+      : block_(std::move(block)), mapped_(mapped), before_(before) {}
   std::shared_ptr<MemoryBlock> block_;  // so that the block is not reused while the view exists
-  std::byte* base_;
-  std::size_t size_;
+  std::span<std::byte> mapped_;         // from the beginning of a huge page
+  std::size_t before_;                  // bytes there that are not the view's
 };
 
 }  // namespace pounce::memory

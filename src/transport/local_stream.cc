@@ -246,6 +246,7 @@ bool LocalStream::write_small() {
 bool LocalStream::write_large() {
   while (large_) {
     std::vector<iovec> pieces;
+    std::vector<UniqueFd> given;
     std::vector<int> rights;
     std::size_t skip = large_->sent;
     const auto add = [&](const char* data, std::size_t size) {
@@ -257,7 +258,9 @@ bool LocalStream::write_large() {
     add(large_->head.data(), large_->head.size());
     for (const Frame& frame : large_->frames) {
       add(frame.text().data(), frame.size());
-      if (frame.block() && large_->sent == 0) rights.push_back(frame.block()->fd());
+      if (!frame.block() || large_->sent > 0) continue;
+      const UniqueFd& theirs = given.emplace_back(frame.block()->descriptor_to_give());
+      rights.push_back(theirs ? theirs.get() : frame.block()->fd());
     }
     if (pieces.empty()) {
       large_.reset();

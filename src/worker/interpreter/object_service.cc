@@ -202,7 +202,7 @@ void ObjectService::accept_waiting(const transport::PollSet& polled) {
 }
 
 TimePoint ObjectService::next_deadline() const {
-  return std::min(lanes_.next_deadline(), peer_memory_.next_deadline());
+  return std::min({lanes_.next_deadline(), peer_memory_.next_deadline(), store_.pool().next_deadline()});
 }
 
 void ObjectService::follow() {
@@ -210,6 +210,7 @@ void ObjectService::follow() {
   follow_memory();
   follow_devices();
   follow_kept_results();
+  store_.pool().give_back(Clock::now());
 }
 
 // A lost lane needs no action: its client sees the loss too, and attaches again.

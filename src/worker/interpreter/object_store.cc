@@ -102,7 +102,7 @@ std::uint64_t ObjectStore::promised() const {
 Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, ObjectOffer offer) {
   const Key key{session, offer.object};
   const auto block = offer.block;
-  const bool in_place = !offer.places.empty(), fetched = offer.fetched, made_here = offer.made_here;
+  const bool in_place = !offer.places.empty(), fetched = offer.fetched;
   const bool straight_to_device = offer.placement && fetched && !offer.pickle_follows;
   auto value = lay_out(std::move(offer));
   const auto begun = incoming_.find(key);
@@ -118,7 +118,7 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
     known->second.holders.insert(session);  // the sender could not know that it is here: its chunks follow all the same
     value->placement.reset();
   } else if (in_place)
-    value->block = made_here ? block : pool_.own(block);
+    value->block = block;
   else if (!straight_to_device)
     if (auto memory = find_memory(*value); !memory) return failure(std::move(memory.error()));
   refused_.erase(key);
@@ -219,16 +219,17 @@ std::optional<ObjectStore::Rest> ObjectStore::rest(const SessionId& session, con
 }
 
 bulk::Target ObjectStore::Value::target(std::size_t part) const {
-  bulk::Target target{sizes[part], {}, {}, {}};
+  bulk::Target target{sizes[part]};
+  const std::uint64_t begin = offsets[part];
   if (!block && !plain && placement)
     target.write = [to = placement, part](std::uint64_t offset, std::span<const std::byte> bytes) {
       return to->write(part, offset, bytes);
     };
   else
-    target.write = [block = block, plain = plain, begin = offsets[part]](std::uint64_t offset,
-                                                                         std::span<const std::byte> bytes) {
+    target.write = [block = block, plain = plain, begin](std::uint64_t offset, std::span<const std::byte> bytes) {
       return into(block, plain, begin + offset, bytes);
     };
+  if (block) target.place_at = memory::places_in(block, begin);
   return target;
 }
 

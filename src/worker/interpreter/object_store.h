@@ -73,7 +73,6 @@ struct ObjectOffer {  // the content of an announcement
   std::vector<std::uint64_t> places{};
   bool fetched = false;                            // it is not sent; this worker fetches it
   std::shared_ptr<device::Placement> placement{};  // its buffers go to a device; the pickle does not
-  bool made_here = false;                          // the block is of this store's pool
 };
 
 class ObjectStore {
@@ -82,9 +81,12 @@ class ObjectStore {
   static constexpr std::size_t kPlainBytes = 256 * 1024;
 
   explicit ObjectStore(std::size_t keep_bytes, memory::RoomFor room_for = {})
-      : pool_(keep_bytes, [this, room_for = std::move(room_for)](std::uint64_t size) {
-          return memory::fits(size, promised(), room_for);
-        }) {}
+      : pool_(
+            keep_bytes,
+            [this, room_for = std::move(room_for)](std::uint64_t size) {
+              return memory::fits(size, promised(), room_for);
+            },
+            memory::free_memory) {}
   ObjectStore(const ObjectStore&) = delete;
   ObjectStore& operator=(const ObjectStore&) = delete;
 
@@ -131,6 +133,7 @@ class ObjectStore {
   std::optional<ObjectOffer> lying(const SessionId& session, const ObjectId& object) const;
   std::size_t kept_bytes() const { return pool_.kept_bytes(); }
   memory::BlockPool& pool() { return pool_; }
+  const memory::BlockPool& pool() const { return pool_; }
 
  private:
   struct Value {

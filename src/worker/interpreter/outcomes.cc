@@ -81,7 +81,6 @@ ObjectOffer KeptResults::offer_of(const Waiting& one) {
   ObjectOffer offer{one.object, {}, {}, one.pickle_follows, one.packing->block(), one.packing->places()};
   if (!one.pickle_follows) offer.pickle = one.result.pickle.text();
   for (const Bytes& part : one.parts) offer.sizes.push_back(part.size());
-  offer.made_here = true;
   return offer;
 }
 

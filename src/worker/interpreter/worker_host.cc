@@ -48,14 +48,6 @@ void leave_termination_to_supervisor() {
 
 namespace {
 
-// An eighth of the memory that this job may use. Memory kept warm makes receiving six times cheaper (gotchas L1), but
-// must never be what the user's own code then lacks.
-std::size_t memory_to_keep() {
-  const auto machine =
-      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::min(machine, memory::MemoryEvents::of_this_process().limit().value_or(machine)) / 8;
-}
-
 // SIGURG: no other part of the process uses it, and it is ignored where it is not handled. It only ends a system
 // call.
 constexpr int kNudge = SIGURG;
@@ -73,7 +65,7 @@ void make_nudges_end_calls() {
 }  // namespace
 
 Result<std::unique_ptr<WorkerHost>> WorkerHost::start(EngineSetup setup) {
-  setup.keep_bytes = memory_to_keep();
+  setup.keep_bytes = memory::memory_to_keep();
   make_nudges_end_calls();
   leave_termination_to_supervisor();
   setup.interrupt = [main_thread = ::pthread_self()] {

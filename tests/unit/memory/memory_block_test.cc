@@ -32,7 +32,6 @@ std::shared_ptr<MemoryBlock> filled(BlockPool& pool, std::size_t size, char valu
   return *block;
 }
 
-// As another process has it: another descriptor of the same memory.
 UniqueFd descriptor_of(const MemoryBlock& block) { return UniqueFd(::fcntl(block.fd(), F_DUPFD_CLOEXEC, 0)); }
 
 TEST(MemoryBlockTest, ShowsEachUseTheSameBytesAndNoUseTheWritesOfAnother) {
@@ -107,14 +106,6 @@ TEST(MemoryBlockTest, GivesMemoryToTheNextObjectOnlyWhenNoUseIsLeft) {
   view.reset();
   const auto again = pool.take(kMib), other = pool.take(kMib);
   EXPECT_TRUE((*again)->fd() == memory || (*other)->fd() == memory);
-}
-
-TEST(MemoryBlockTest, WhatAnotherProcessHasIsNeverWrittenAgain) {
-  BlockPool pool(8 * kMib);
-  filled(pool, kMib, 'a')->give_away();
-  EXPECT_EQ(pool.kept_bytes(), 0u);
-  pool.own(*MemoryBlock::adopt(descriptor_of(**MemoryBlock::make(2 * kMib)))).reset();
-  EXPECT_EQ(pool.kept_bytes(), 2 * kMib) << "what was given to us is ours";
 }
 
 TEST(MemoryBlockTest, AFrozenOneIsNotKept) {

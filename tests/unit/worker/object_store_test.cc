@@ -83,7 +83,6 @@ TEST_F(ObjectStoreTest, HasWhatWasMadeHereFromMemoryOfItsOwn) {
   std::shared_ptr<memory::MemoryBlock> block = *store.pool().take(300'000);
   ASSERT_TRUE(block->write(0, std::as_bytes(std::span("abc", 3))));
   ObjectOffer offer{kObject, "pickle", {3}, false, std::move(block), {0}};
-  offer.made_here = true;
   EXPECT_EQ(store.announce(kAlice, std::move(offer)), Receipt::kWhole);
   EXPECT_EQ(text(store.use(kObject)->buffers.front()), "abc");
   EXPECT_EQ(store.parts(kAlice, kObject).size(), 1u);
