@@ -21,6 +21,8 @@ class Usage(NamedTuple):
 
     switches: int         # voluntary context switches: each is a sleep, and so a wake-up
     zeromq_switches: int  # those of ZeroMQ's own threads among them
+    page_faults: int      # served without a disk
+    bytes_written: int    # by write(2) and pwrite(2), memory that processes share included; not by sockets
     reads_writes: int     # read(2) and write(2): signals between threads, pipes; network traffic is not among them
     cpu_s: float
     memory_bytes: int     # resident now
@@ -29,6 +31,7 @@ class Usage(NamedTuple):
     def since(self, before: Usage) -> Usage:
         """The difference. `peak_bytes`: by how much the peak exceeds the memory before."""
         return Usage(self.switches - before.switches, self.zeromq_switches - before.zeromq_switches,
+                     self.page_faults - before.page_faults, self.bytes_written - before.bytes_written,
                      self.reads_writes - before.reads_writes, self.cpu_s - before.cpu_s,
                      self.memory_bytes - before.memory_bytes, self.peak_bytes - before.memory_bytes)
 
@@ -40,7 +43,7 @@ def usage() -> Usage:
         file.write("5")  # resets the peak
     zeromq = sum(_switches_of_zeromq(thread) for thread in os.listdir("/proc/self/task"))
     io = _fields("/proc/self/io")
-    return Usage(own.ru_nvcsw, zeromq, io["syscr"] + io["syscw"], own.ru_utime + own.ru_stime,
+    return Usage(own.ru_nvcsw, zeromq, own.ru_minflt, io["wchar"], io["syscr"] + io["syscw"], own.ru_utime + own.ru_stime,
                  memory["VmRSS"] * 1024, memory["VmHWM"] * 1024)
 
 

@@ -1,9 +1,10 @@
-"""The server of the floors: ``python -m pounce_bench.server tcp|zmq|echo [address]``. It uses no code of pounce.
+"""The server of the floors: ``python -m pounce_bench.server tcp|tcp-reused|zmq|zmq-plain|echo [address]``. It uses no code of pounce.
 
 A request is a pickled ``(function, args, sizes)`` and the buffers of those sizes, received into one fresh array each;
-the answer likewise. Any user of the machine can reach its port, and it unpickles what it receives. So the first line of
-its standard input is a credential: the words that a TCP connection begins with, or the key of a CURVE connection. Then
-it prints one line of JSON with its address; it ends with its standard input.
+the answer likewise. `tcp-reused` and `zmq-plain` (not encrypted) receive each large buffer into the memory of the last one
+of its size. Any user of the machine can reach its port, and it unpickles what it receives. So the first line of its
+standard input is a credential: the words that a TCP connection or one without encryption begins with, or the key of a CURVE
+connection. Then it prints one line of JSON with its address; it ends with its standard input.
 """
 
 from __future__ import annotations
@@ -35,12 +36,27 @@ def unpack_head(head: bytes) -> tuple[bytes, list[int]]:
     return head[16 + 8 * count : 16 + 8 * count + length], sizes
 
 
+class Memory:
+    """Where buffers are received: fresh memory for each, or the memory of the last large one of its size."""
+
+    def __init__(self, reused: bool = False):
+        self._reused: dict[int, Any] | None = {} if reused else None
+
+    def of(self, size: int) -> Any:
+        if self._reused is None or size < CHUNK:
+            return _memory(size)
+        if size not in self._reused:
+            self._reused.clear()  # one size at a time
+            self._reused[size] = _memory(size)
+        return self._reused[size]
+
+
 class TcpPeer:
     """Messages over one connection."""
 
-    def __init__(self, connection: socket.socket):
+    def __init__(self, connection: socket.socket, reuses: bool = False):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._connection = connection
+        self._connection, self._memory = connection, Memory(reuses)
 
     def send(self, value: Any) -> None:
         head, buffers = pack(value)
@@ -54,7 +70,7 @@ class TcpPeer:
         return pickle.loads(body, buffers=[self._exactly(size) for size in sizes])
 
     def _exactly(self, size: int) -> Any:
-        data = _memory(size)
+        data = self._memory.of(size)
         view, got = memoryview(data), 0
         while got < size:
             more = self._connection.recv_into(view[got:])
@@ -65,10 +81,20 @@ class TcpPeer:
 
 
 class ZmqPeer:
-    """Messages over one DEALER or ROUTER with CURVE; large buffers in frames of CHUNK bytes, copied into one array."""
+    """Messages over one DEALER or ROUTER; large buffers in frames of CHUNK bytes, copied into one array."""
 
-    def __init__(self, zmq_socket: Any, routed: bool):
-        self._socket, self._routed, self._route = zmq_socket, routed, b""
+    _only: bytes | None = None  # the one route that is heard
+
+    def __init__(self, zmq_socket: Any, routed: bool, reuses: bool = False):
+        self._socket, self._routed, self._route, self._memory = zmq_socket, routed, b"", Memory(reuses)
+
+    def admit(self, words: bytes) -> None:
+        """Waits for the peer that says these words, and hears no other from then on."""
+        while True:
+            route, said = self._socket.recv_multipart()[:2]
+            if hmac.compare_digest(said, words):
+                self._only = self._route = route
+                return
 
     def send(self, value: Any) -> None:
         head, buffers = pack(value)
@@ -82,7 +108,7 @@ class ZmqPeer:
         return pickle.loads(body, buffers=[self._gather(size) for size in sizes])
 
     def _gather(self, size: int) -> Any:
-        data = _memory(size)
+        data = self._memory.of(size)
         view, got = memoryview(data), 0
         while got < size:
             frame = self._receive().buffer
@@ -94,10 +120,13 @@ class ZmqPeer:
         self._socket.send_multipart([self._route, *frames] if self._routed else frames, copy=copy)
 
     def _receive(self) -> Any:
-        frames = self._socket.recv_multipart(copy=False)
-        if self._routed:
-            self._route = frames[0].bytes
-        return frames[-1]
+        while True:
+            frames = self._socket.recv_multipart(copy=False)
+            if self._routed and self._only is not None and frames[0].bytes != self._only:
+                continue
+            if self._routed:
+                self._route = frames[0].bytes
+            return frames[-1]
 
 
 def _memory(size: int) -> Any:
@@ -148,11 +177,18 @@ def serve(peer: Any) -> None:
 def main(kind: str, address: str = "127.0.0.1") -> None:
     credential = sys.stdin.readline().strip()
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-    if kind == "tcp":
+    if kind in ("tcp", "tcp-reused"):
         listener = socket.create_server((address, 0))
         print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
-        serve(TcpPeer(connection_of(listener, credential.encode())))
+        serve(TcpPeer(connection_of(listener, credential.encode()), kind == "tcp-reused"))
     import zmq
+    if kind == "zmq-plain":
+        router = zmq.Context.instance().socket(zmq.ROUTER)
+        router.linger, router.router_mandatory = 0, True
+        print(json.dumps({"port": router.bind_to_random_port(f"tcp://{address}")}), flush=True)
+        peer = ZmqPeer(router, True, reuses=True)
+        peer.admit(credential.encode())
+        serve(peer)
     from zmq.auth.thread import ThreadAuthenticator
 
     router, key = curve_socket(zmq, zmq.ROUTER)

@@ -59,3 +59,24 @@ def make(nbytes: int) -> Any:
     import numpy
 
     return numpy.ones(nbytes, dtype=numpy.uint8)
+
+
+
+_prepared: list[Any] = []
+
+
+def prepare(nbytes: int) -> None:
+    """Makes an array for ``prepared``, so that the time of making it is not measured."""
+    _prepared.append(make(nbytes))
+
+
+def prepared() -> Any:
+    """The array that ``prepare`` made, which this process lets go of."""
+    return _prepared.pop()
+
+
+def timed_sum(array: Any) -> float:
+    """Reads a number of each page, and returns how long that took here, in ms."""
+    start = time.perf_counter()
+    int(array[::4096].sum())
+    return 1000 * (time.perf_counter() - start)
