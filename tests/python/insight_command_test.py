@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -183,6 +184,24 @@ def test_help_names_every_option_and_key(run):
     for word in ("--since", "--from", "--to", "--by", "--top", "--sort", "--csv", "--json", "--plot", "weekday", "collect", "forget"):
         assert word in page
     assert run("collect", "--help") == page
+
+
+def test_a_run_that_is_stopped_says_so_in_a_line(site, monkeypatch, capfd):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pounce.insight.command.answer", interrupted)
+    assert main([]) == 130
+    assert capfd.readouterr().err == "stopped; what a store has collected is kept\n"
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly(site):
+    program = "import sys; from pounce.insight.command import main; sys.exit(main(['--by', 'user,day,hour', '--csv']))"
+    site.has([job(number, f"user{number}", NOW - DAY, 24) for number in range(1, 300)])
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert b"Broken" not in process.stderr.read() and process.wait() == 0
 
 
 # ---- what is missing ---------------------------------------------------------------------------------------------------

@@ -195,6 +195,20 @@ def test_a_clock_that_went_back_reads_again_and_counts_once(store, rows):
     assert_true(store, rows)
 
 
+def test_two_runs_at_a_time_count_once(store, rows, place):
+    """One has begun before the other, and writes what the other has written."""
+    other = create(place, "UTC")
+    first, second = Collector(store, FakeAccounting(rows)), Collector(other, FakeAccounting(rows))
+    second.run(FROM)
+    longest = store.kept().longest_s
+    first.run(FROM)
+    other.close()
+
+    assert_true(store, rows)
+    store.keep(dataclasses.replace(store.kept(), longest_s=1))
+    assert store.kept().longest_s == longest
+
+
 def test_two_clusters_are_kept_apart(store, rows):
     Collector(store, FakeAccounting(rows)).run(FROM)
     Collector(store, FakeAccounting(rows[:30], END + 60, cluster="renamed")).run(FROM)

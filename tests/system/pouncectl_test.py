@@ -83,7 +83,7 @@ def test_version_tells_its_parts(home):
     assert version["cloudpickle"] == cloudpickle.__version__
 
 
-@pytest.mark.parametrize("command", ["status", "leases", "release", "cancel", "logs", "queue", "doctor", "setup", "rebuild", "version"])
+@pytest.mark.parametrize("command", ["status", "leases", "release", "cancel", "logs", "queue", "usage", "doctor", "setup", "rebuild", "version"])
 def test_every_command_has_help_with_examples_and_exit_codes(home, command):
     text = ctl(home, command, "--help")
     assert f"pouncectl {command}" in text.partition("Examples:")[2] and "Exit codes:" in text

@@ -51,6 +51,7 @@ _COLLECT = (
     _STORE,
 )
 _FORGET = (_JSON, _STORE)
+_INTERRUPTED = 130  # 128 and the signal's number, as shells have it
 _VERBS = ("collect", "forget", "store")
 
 _PAGE = "\n".join([
@@ -72,7 +73,16 @@ _PAGE = "\n".join([
 
 
 def main(words: list[str]) -> int:
-    return answered("usage", _PAGE, _run, words)
+    try:
+        code = answered("usage", _PAGE, _run, words)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("stopped; what a store has collected is kept", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
 
 
 def _run(words: list[str]) -> int:

@@ -83,7 +83,7 @@ def default_place(to_write: bool = False) -> Path | None:
     this user's collector keeps it."""
     named = os.environ.get("POUNCE_USAGE_STORE", "")
     system = SYSTEM_FOLDER / "usage.sqlite"
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    state = Path(os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state"))
     own = state / "pounce" / "usage" / "usage.sqlite"
     if to_write:
         return Path(named) if named else system if os.geteuid() == 0 else own
@@ -248,9 +248,14 @@ class Store:
         return Kept(row[0], row[1], row[2], bool(row[3]), bool(row[4]), *row[5:]) if row else None
 
     def keep(self, kept: Kept) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO cluster VALUES (?, ?, ?, ?, ?, ?, ?)",
-                                (self.word(kept.cluster), kept.begin_s, kept.until_s, kept.counts_gpus,
-                                 kept.counts_gpu_use, kept.longest_s, kept.floor_s))
+        """Another collector may have been at work: what it has learnt of the longest job is not lost."""
+        self.connection.execute(
+            "INSERT INTO cluster VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET begin_s = "
+            "excluded.begin_s, until_s = excluded.until_s, counts_gpus = excluded.counts_gpus, counts_gpu_use = "
+            "excluded.counts_gpu_use, longest_s = max(longest_s, excluded.longest_s), "
+            "floor_s = max(floor_s, excluded.floor_s)",
+            (self.word(kept.cluster), kept.begin_s, kept.until_s, kept.counts_gpus, kept.counts_gpu_use,
+             kept.longest_s, kept.floor_s))
 
     def add_to_rollup(self, table: str, rows: Iterable[tuple[int, ...]]) -> None:
         """Each row: the cluster, the table's keys, and what is added to its sums, which may be negative. A row of sums
