@@ -1,4 +1,4 @@
-"""A picture of an answer: GPU hours held and, in it, computing; over time where a key is a time."""
+"""A picture of an answer: GPU hours held, the part of them whose use is known, and in that the busy part."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from ..errors import BadRequest
 from .answer import Answer
 from .shown import Rows, sorted_rows
 from .spans import UNITS
-from .tally import Share
 
 ENDINGS = (".svg", ".png")
 _MOST = 7  # groups with a colour of their own in a picture over time; the others are one
-_HELD, _BUSY = "#c8d3e0", "#2f6db3"
+_HELD, _KNOWN, _BUSY = "#d3dce6", "#9fb8d4", "#2f6db3"
 
 
 def check(path: str) -> None:
@@ -53,23 +52,25 @@ def _bars(axes: Any, rows: Rows) -> None:
     shown = rows[:40][::-1]
     places = range(len(shown))
     axes.barh(places, [share.gpu_s / 3600 for _, share in shown], color=_HELD, label="held")
-    axes.barh(places, [share.busy_ms / 3.6e6 for _, share in shown], color=_BUSY, height=0.4, label="known to compute")
+    axes.barh(places, [share.known_s / 3600 for _, share in shown], color=_KNOWN, height=0.6, label="use known")
+    axes.barh(places, [share.busy_ms / 3.6e6 for _, share in shown], color=_BUSY, height=0.4, label="busy")
     axes.set_yticks(places, [" ".join(text or "-" for text in key) for key, _ in shown], parse_math=False)
     axes.set_xlabel("GPU hours")
     axes.legend(frameon=False)
 
 
 def _over_time(axes: Any, rows: Rows, times: list[int]) -> None:
-    """Stacked by the keys that are no times; the busy part is a line over all of them."""
+    """Stacked by the keys that are no times; the known and the busy part are lines over all of them."""
     moments = list(dict.fromkeys(" ".join(key[place] for place in times) for key, _ in rows))
     held: dict[str, dict[str, float]] = {}
-    busy = dict.fromkeys(moments, 0.0)
+    known, busy = dict.fromkeys(moments, 0.0), dict.fromkeys(moments, 0.0)
     for key, share in rows:
         moment = " ".join(key[place] for place in times)
         group = " ".join(text or "-" for place, text in enumerate(key) if place not in times)
         sums = held.setdefault(group, dict.fromkeys(moments, 0.0))
         sums[moment] += share.gpu_s / 3600
-        busy[moment] += _busy_h(share)
+        known[moment] += share.known_s / 3600
+        busy[moment] += share.busy_ms / 3.6e6
     groups = sorted(held, key=lambda group: -sum(held[group].values()))
     base = [0.0] * len(moments)
     for number, group in enumerate(groups[:_MOST] + (["others"] if len(groups) > _MOST else [])):
@@ -78,14 +79,11 @@ def _over_time(axes: Any, rows: Rows, times: list[int]) -> None:
         axes.bar(range(len(moments)), heights, bottom=base, width=0.85, color=f"C{number}" if group else _HELD,
                  label=group or "held")
         base = [below + height for below, height in zip(base, heights, strict=True)]
-    axes.plot(range(len(moments)), list(busy.values()), color="black", linewidth=1.2, label="known to compute")
+    for line, style, label in ((known, ":", "use known"), (busy, "-", "busy")):
+        axes.plot(range(len(moments)), list(line.values()), color="black", linestyle=style, linewidth=1.2, label=label)
     every = max(len(moments) // 12, 1)
     axes.set_xticks(range(0, len(moments), every), moments[::every], rotation=30, ha="right")
     axes.set_ylabel("GPU hours")
     legend = axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     for text in legend.get_texts():
         text.set_parse_math(False)
-
-
-def _busy_h(share: Share) -> float:
-    return share.busy_ms / 3.6e6
