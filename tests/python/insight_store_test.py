@@ -14,6 +14,7 @@ from pounce.errors import BadRequest, PounceError, SlurmUnreachable, VersionMism
 from pounce.insight.answer import Question, answer
 from pounce.insight.collector import MARGIN_S, Collector
 from pounce.insight.jobs import Job
+from pounce.insight.kept_jobs import jobs_between
 from pounce.insight.projects import project_rule
 from pounce.insight.spans import Calendar
 from pounce.insight.store import FORGOTTEN, ROLLUPS, VERSION, create, open_store, told
@@ -65,6 +66,18 @@ def test_a_second_run_finds_all_as_it_was(store, rows):
     assert content(store) == before
     assert min(begin for begin, _ in again.windows) == END - MARGIN_S, "only the end is read again"
     assert done.written <= sum(job.end_s == 0 for job in rows)
+
+
+def test_each_job_comes_out_of_the_store_as_it_went_in(store, rows):
+    source = FakeAccounting([dataclasses.replace(job, submit_line="sbatch a.sh", state="FAILED", exit_code=3, memory_peak_mib=7, wckey="*x") for job in rows])
+    Collector(store, source).run(FROM)
+
+    found = list(jobs_between(store, store.kept(), END - 7 * DAY, END - DAY))
+
+    sent = [job for job in source.jobs(END - 7 * DAY, END - DAY, source.facts()) if job.until_s > max(job.start_s, END - 7 * DAY) and 0 < job.start_s < END - DAY]
+    key = lambda job: (job.start_s, job.job, job.submit_s)
+    assert len(found) > 50 and [job.start_s for job in found] == sorted(job.start_s for job in found)
+    assert sorted(found, key=key) == sorted((dataclasses.replace(job, gpu_types={}) for job in sent), key=key)
 
 
 def test_a_run_goes_on_where_slurmdbd_left_the_last_one(store, rows):

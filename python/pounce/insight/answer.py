@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import PounceError
 from .accounting import Facts
 from .collector import Source, read_windows
-from .jobs import Job
+from .kept_jobs import jobs_between
 from .spans import UNITS, Calendar
-from .store import COLUMNS, ROLLUPS, WORDS, Kept, Store
+from .store import ROLLUPS, Kept, Store
 from .tally import SUMS, Project, Share, Tally, summed
 
 
@@ -207,20 +207,5 @@ class _FromStore:
 
     def _add_jobs(self, begin: int, end: int) -> None:
         if begin < end:
-            for job in self._jobs(begin, end):
+            for job in jobs_between(self._store, self._kept, begin, end):
                 self._tally.add(job, begin, end, self._users)
-
-    def _jobs(self, begin: int, end: int) -> Iterator[Job]:
-        """Those that held something between the two. No job of the store is longer than `longest_s`."""
-        rows = self._store.connection.execute(
-            f"SELECT {', '.join(_READ)} FROM job WHERE cluster = ? AND start_s >= ? AND start_s < ? AND until_s > ?",
-            (self._cluster, max(begin - self._kept.longest_s, 1), end, begin))
-        for row in rows:
-            values = dict(zip(_READ, row, strict=True))
-            for name in WORDS:
-                values[name] = self._text(values[name])
-            values["class_name"] = values.pop("class")
-            yield Job(**values)
-
-
-_READ = tuple(name for name in COLUMNS if name not in ("cluster", "lost", "seen_s", "name", "submit_line", "lease"))
