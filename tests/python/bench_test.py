@@ -10,12 +10,13 @@ import re
 import socket
 import subprocess
 import sys
+import xml.etree.ElementTree as xml
 from pathlib import Path
 
 import pytest
 from conftest import BENCH
 
-from pounce_bench import bridge, cases, round_trips, transports
+from pounce_bench import bridge, cases, check, round_trips, transports
 from pounce_bench.contenders import Curve
 from pounce_bench.server import TcpPeer, curve_socket
 
@@ -60,6 +61,25 @@ def test_each_case_measures_pounce(case, titles):
 
 def rows(report: dict) -> dict[str, dict]:
     return {row["name"]: row for table in report["tables"] for row in table["rows"]}
+
+
+def test_check_shows_each_count_beside_its_bound():
+    report = json.loads(bench("check", "--json", "--only", "a_rank_starts"))
+
+    assert [(count["what"], count["most"], count["holds"]) for count in report["counts"]] == [("modules of pounce that a rank starts with", 60, True)]
+    assert report["passed"] and report["counts"][0]["counted"] > 0
+
+
+def test_check_fails_where_a_count_has_grown_and_says_what_was_not_counted():
+    report = xml.fromstring('''<testsuites><testsuite>
+        <testcase name="test_reads"><properties><property name="count" value='["a call: reads", 7.5, 6]' /></properties>
+          <failure message="a call: reads: 7.5, at most 6&#10;more" /></testcase>
+        <testcase name="test_network"><skipped message="needs root" /></testcase></testsuite></testsuites>''')
+
+    counts, trouble = check.counts_of(report)
+
+    assert [check.line(count) for count in counts] == ["FAILED          7.5  at most            6  a call: reads"]
+    assert trouble == ["test_reads: a call: reads: 7.5, at most 6", "test_network: needs root"]
 
 
 def test_idle_notebooks_stand_beside_as_many_bare_processes():

@@ -98,46 +98,59 @@ def counted(request, module_home):
     return {"road": request.param, **run.reports}
 
 
+@pytest.fixture
+def at_most(record_property, request):
+    """Compares a count with its bound, and keeps both for `pounce-bench check`."""
+    road = f", {request.getfixturevalue('counted')['road']}" if "counted" in request.fixturenames else ""
+
+    def compare(what: str, counted: float, most: float) -> None:
+        record_property("count", json.dumps([what + road, counted, most]))
+        assert counted <= most, f"{what}: {counted:.4g}, at most {most:.4g}"
+
+    return compare
+
+
 def own_switches(usage: dict) -> int:
     return usage["switches"] - usage["zeromq_switches"]
 
 
-def test_a_call_wakes_each_side_once(counted):
+def test_a_call_wakes_each_side_once(counted, at_most):
     """With no processor to spare more often: threads that stand by are woken too."""
     usage, most = counted["one_by_one"], {"memory": 2, "network": 4}[counted["road"]]  # 1.04, starved 1.39; 1.18, starved 3.20
 
-    assert own_switches(usage["here"]) / CALLS <= most
-    assert own_switches(usage["there"]) / CALLS <= most
+    at_most("a call: wake-ups of the client", own_switches(usage["here"]) / CALLS, most)
+    at_most("a call: wake-ups of the worker", own_switches(usage["there"]) / CALLS, most)
 
 
-def test_a_call_wakes_zeromqs_thread_twice_or_not_at_all(counted):
+def test_a_call_wakes_zeromqs_thread_twice_or_not_at_all(counted, at_most):
     usage, most = counted["one_by_one"], {"memory": 0.1, "network": 3}[counted["road"]]  # 0; 1.93, starved 2.02
 
-    assert usage["here"]["zeromq_switches"] / CALLS <= most
-    assert usage["there"]["zeromq_switches"] / CALLS <= most
+    at_most("a call: wake-ups of the client's ZeroMQ thread", usage["here"]["zeromq_switches"] / CALLS, most)
+    at_most("a call: wake-ups of the worker's ZeroMQ thread", usage["there"]["zeromq_switches"] / CALLS, most)
 
 
-def test_a_call_makes_few_reads_and_writes(counted):
+def test_a_call_makes_few_reads_and_writes(counted, at_most):
     usage, (here, there) = counted["one_by_one"], {"memory": (0.2, 6), "network": (6, 13)}[counted["road"]]  # 0.04, 4.19; 4.31, 9.13
 
-    assert usage["here"]["reads_writes"] / CALLS <= here
-    assert usage["there"]["reads_writes"] / CALLS <= there
+    at_most("a call: reads and writes of the client", usage["here"]["reads_writes"] / CALLS, here)
+    at_most("a call: reads and writes of the worker", usage["there"]["reads_writes"] / CALLS, there)
 
 
-def test_many_calls_at_once_share_their_wake_ups(counted):
+def test_many_calls_at_once_share_their_wake_ups(counted, at_most):
     usage, (here, there) = counted["at_once"], {"memory": (0.3, 0.2), "network": (1, 1)}[counted["road"]]  # 0.17, 0.09
 
-    assert own_switches(usage["here"]) / AT_ONCE <= here
-    assert own_switches(usage["there"]) / AT_ONCE <= there
-    assert usage["here"]["zeromq_switches"] / AT_ONCE <= 0.4   # 0.13, starved 0.27
-    assert usage["there"]["zeromq_switches"] / AT_ONCE <= 0.4  # 0.10
+    at_most("one of many calls: wake-ups of the client", own_switches(usage["here"]) / AT_ONCE, here)
+    at_most("one of many calls: wake-ups of the worker", own_switches(usage["there"]) / AT_ONCE, there)
+    zeromq = {side: usage[side]["zeromq_switches"] / AT_ONCE for side in usage}
+    at_most("one of many calls: wake-ups of the client's ZeroMQ thread", zeromq["here"], 0.4)   # 0.13, starved 0.27
+    at_most("one of many calls: wake-ups of the worker's ZeroMQ thread", zeromq["there"], 0.4)  # 0.10
 
 
-def test_many_calls_at_once_share_their_reads_and_writes(counted):
+def test_many_calls_at_once_share_their_reads_and_writes(counted, at_most):
     usage, (here, there) = counted["at_once"], {"memory": (1, 3.2), "network": (1, 3.6)}[counted["road"]]  # 0.14, 2.32; 0.34, 2.51; here starved 0.42
 
-    assert usage["here"]["reads_writes"] / AT_ONCE <= here
-    assert usage["there"]["reads_writes"] / AT_ONCE <= there
+    at_most("one of many calls: reads and writes of the client", usage["here"]["reads_writes"] / AT_ONCE, here)
+    at_most("one of many calls: reads and writes of the worker", usage["there"]["reads_writes"] / AT_ONCE, there)
 
 
 def test_an_array_is_there_once_and_goes_once_or_not_at_all(counted):
@@ -149,40 +162,40 @@ def test_an_array_is_there_once_and_goes_once_or_not_at_all(counted):
     assert sent[2] - sent[1] <= 0.1 * MIB
 
 
-def test_a_handle_that_a_call_has_read_costs_the_next_one_few_page_faults(counted):
+def test_a_handle_that_a_call_has_read_costs_the_next_one_few_page_faults(counted, at_most):
     (first, *more), totals = zip(*counted["looks"], strict=True)
 
     assert set(totals) == {64 * MIB // 512}  # what the calls wrote is gone
-    assert first <= 1100  # 33; 1029 where the kernel makes no huge pages
-    assert max(more) <= 256  # 132, once for what was written; 4
-    assert more[-1] <= 32  # 8
+    at_most("64 MiB read by a call: page faults", first, 1100)  # 33; 1029 where the kernel makes no huge pages
+    at_most("64 MiB read by the next calls: page faults", max(more), 256)  # 132, once for what was written; 4
+    at_most("64 MiB read by the last call: page faults", more[-1], 32)  # 8
 
 
-def test_a_new_array_takes_no_page_fault_for_each_of_its_pages(counted):
+def test_a_new_array_takes_no_page_fault_for_each_of_its_pages(counted, at_most):
     for time in ("first", "another"):
-        assert counted[time]["here"]["page_faults"] <= 2048   # 16384 pages
-        assert counted[time]["there"]["page_faults"] <= 2048
+        at_most(f"64 MiB to a worker, {time}: page faults of the client", counted[time]["here"]["page_faults"], 2048)  # 16384 pages
+        at_most(f"64 MiB to a worker, {time}: page faults of the worker", counted[time]["there"]["page_faults"], 2048)
 
 
 @pytest.mark.skipif(KERNEL < (6, 1), reason="needs a kernel that makes huge pages on request, Linux 6.1")
-def test_an_array_is_copied_or_received_into_the_memory_where_it_stays(counted):
+def test_an_array_is_copied_or_received_into_the_memory_where_it_stays(counted, at_most):
     """Not through a buffer that is then written there."""
-    assert counted["another"]["here"]["bytes_written"] <= 2 * MIB
-    assert counted["another"]["there"]["bytes_written"] <= 2 * MIB
+    at_most("64 MiB to a worker: bytes written by the client", counted["another"]["here"]["bytes_written"], 2 * MIB)
+    at_most("64 MiB to a worker: bytes written by the worker", counted["another"]["there"]["bytes_written"], 2 * MIB)
 
 
 def test_the_memory_of_a_result_that_is_gone_carries_the_next_one(counted):
     assert counted["kept"][0] == counted["kept"][1]
 
 
-def test_what_is_scattered_is_not_copied_here(counted):
-    assert counted["first"]["here"]["peak_bytes"] <= 8 * MIB  # 1.8
+def test_what_is_scattered_is_not_copied_here(counted, at_most):
+    at_most("64 MiB to a worker: memory of the client", counted["first"]["here"]["peak_bytes"], 8 * MIB)  # 1.8
 
 
-def test_a_result_is_memory_of_the_workers_or_received_where_it_stays(counted):
+def test_a_result_is_memory_of_the_workers_or_received_where_it_stays(counted, at_most):
     most = {"memory": 8, "network": 72}[counted["road"]]  # 0; 64.5
 
-    assert counted["back"]["here"]["peak_bytes"] <= most * MIB
+    at_most("64 MiB back: memory of the client", counted["back"]["here"]["peak_bytes"], most * MIB)
 
 
 # ---- system calls ------------------------------------------------------------------------------------------------------
@@ -207,7 +220,7 @@ def test_a_call_is_one_message_there_and_one_back(home, road):
     assert CALLS <= received_there <= 3.5 * CALLS  # 2.39: it also looks whether its supervisor has said something
 
 
-def test_a_rank_starts_without_modules_that_it_does_not_need(module_home):
+def test_a_rank_starts_without_modules_that_it_does_not_need(module_home, at_most):
     run = module_home.run("""
     with pounce.Client() as client, client.gang(workers=2) as gang:
         report(ranks=gang.run(lambda: list(__import__("sys").modules)))
@@ -215,12 +228,12 @@ def test_a_rank_starts_without_modules_that_it_does_not_need(module_home):
     for modules in run.reports["ranks"]:
         assert not {"importlib.abc", "importlib.resources", "pathlib", "random", "shutil", "subprocess", "tempfile", "urllib.parse"}.intersection(modules)
         assert {"pounce._worker.rank_run", "pounce._worker.call_settings"} <= {*modules}
-        assert len([name for name in modules if name.startswith("pounce.")]) <= 60  # 50 with Python 3.11
+        at_most("modules of pounce that a rank starts with", len([name for name in modules if name.startswith("pounce.")]), 60)  # 50 with Python 3.11
 
 
 @needs_strace
-def test_many_calls_at_once_share_their_looks_for_what_has_come(home):
-    """Issue 39: at most one such look, or sleep, for five calls on either side."""
+def test_many_calls_at_once_share_their_looks_for_what_has_come(home, at_most):
+    """At most one such look, or sleep, for five calls on either side."""
     polls = home.run(PRELUDE + f"""
     with pounce.Client() as client:
         at_once(client)
@@ -229,5 +242,5 @@ def test_many_calls_at_once_share_their_looks_for_what_has_come(home):
             report(**{{side: min(system_calls("ppoll", process, lambda: at_once(client))["ppoll"] for _ in range(3))}})
     """).reports
 
-    assert polls["here"] / AT_ONCE <= 0.2   # 0.13
-    assert polls["there"] / AT_ONCE <= 0.2  # 0.08
+    at_most("one of many calls: looks of the client for what has come", polls["here"] / AT_ONCE, 0.2)  # 0.13
+    at_most("one of many calls: looks of the worker for what has come", polls["there"] / AT_ONCE, 0.2)  # 0.08

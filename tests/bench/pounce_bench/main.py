@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import cases, idle, lease_times, park, round_trips, transports
+from . import cases, check, idle, lease_times, park, round_trips, transports
 from .home import own_home
 from .rounds import Table
 
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="case", required=True, metavar="CASE")
     for name, (_, about) in _CASES.items():
         commands.add_parser(name, parents=[common], help=about, description=about)
+    commands.add_parser("check", help="counts what calls and data cost, and fails where that grew")
     return parser
 
 
@@ -97,6 +98,8 @@ def _show(table: Table) -> str:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["check"]:
+        return check.main(sys.argv[2:])
     options = _parser().parse_args()
     run, _ = _CASES[options.case]
     needs_home = options.launcher == "local" and options.case not in _OWN_HOMES
