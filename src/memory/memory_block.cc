@@ -90,6 +90,7 @@ UniqueFd opened_again(int fd) {
 
 constexpr std::size_t kWorthHugePages = 2 * kHugePage;  // a smaller block would waste too much of one
 constexpr std::size_t kMadeAtOnce = 32 * 1024 * 1024;   // each request interrupts all processors once
+constexpr std::size_t kMappedAtOnce = 4 * 1024 * 1024;  // what is mapped counts as this process's memory
 constexpr std::size_t kWorthAMapping = 512 * 1024;      // a smaller piece is written through the descriptor
 
 // Small pages are cheaper where the kernel has to move others first, or a virtual machine's host to find memory.
@@ -136,10 +137,15 @@ Result<std::unique_ptr<MemoryBlock>> MemoryBlock::adopt(UniqueFd fd) {
 Result<void> MemoryBlock::write(std::size_t offset, std::span<const std::byte> bytes) {
   // The limit may have changed.
   if (more_than_a_file_may_have(offset + bytes.size())) return no_memory(capacity_, EFBIG);
-  const bool written = in_parts(bytes.size(), [&](std::size_t begin, std::size_t size) {
+  const auto write_piece = [&](std::size_t begin, std::size_t size) {
     const auto there = size < kWorthAMapping ? nullptr : place(offset + begin, size);
     if (there) std::memcpy(there->bytes().data(), bytes.data() + begin, size);
     return there || write_all_at(fd_.get(), offset + begin, bytes.subspan(begin, size));
+  };
+  const bool written = in_parts(bytes.size(), [&](std::size_t begin, std::size_t size) {
+    for (const std::size_t end = begin + size; begin < end; begin += kMappedAtOnce)
+      if (!write_piece(begin, std::min(end - begin, kMappedAtOnce))) return false;
+    return true;
   });
   if (!written) return no_memory(capacity_);
   return {};
