@@ -24,7 +24,7 @@ from ..state.restorer import Loaded, Restorer
 from ..state.saver import Saver
 from . import held
 from .cell_streams import streams
-from .grace import Grace
+from .grace import Grace, Pace
 from .last_values import VALUE, LastValues
 from .parting import part_with
 from .state_notes import StateNotes, tell
@@ -33,8 +33,6 @@ from .unshared_state import UnsharedState
 _NO_VALUES: Mapping[str, int] = {}
 _WORD = re.compile(r"\w+")
 _CHECK_AFTER_S = 1.0  # idle time before variables that no cell names are compared with what was saved
-_NEXT_S = 0.03        # idle time after which no cell follows at once
-_AGAIN_S = 3.0        # cells' run time between two attempts of a long save that had to stop for the next cell
 _LOOK_S = 0.05        # between two looks at what the worker before has saved
 _QUIET_S = 1.0        # the user hears of it if it takes longer
 
@@ -62,7 +60,7 @@ class SavedNamespace:
         self._unchecked = self._look_at_all = False
         self._running = False
         self._begun = self._ran_s = 0.0
-        self._due_s = 0.0  # at this self._ran_s a save begins although the next cell may follow at once
+        self._pace = Pace()
         self._next_may_follow = False
         self._notes = StateNotes()
         self._remade: set[str] = set()
@@ -203,12 +201,13 @@ class SavedNamespace:
             return
         self._restorer.forget(self._names.keys())
         self._load_outdated()
+        self._saver.ran(cell)
         if self._read is None or self._touched is None:
             self._touched = None
         else:
             self._touched |= self._saver.touched_by_names(self._read) | reached(self._read, self._names)
         self._behind = self._unchecked = self._look_at_all = True
-        self._next_may_follow = self._ran_s < self._due_s
+        self._next_may_follow = not self._pace.is_due(self._ran_s)
 
     def callbacks_ran(self) -> None:
         """Between two cells code ran that may have changed any variable."""
@@ -272,19 +271,21 @@ class SavedNamespace:
     # ---- between cells ----
 
     def idle(self) -> float | None:
-        """Called when nothing runs or waits: saves what the last cells changed, and a second later checks all the rest.
-        Stops for a task that comes. Returns seconds until it is to be called again; None: after the next task."""
+        """Called when nothing runs or waits: saves what the last cells changed, unless a cell may follow at once
+        (Pace), and a second later checks all the rest. Stops for a task that comes. Returns seconds until it is to be
+        called again; None: after the next task."""
         held.keep(False)
         if not self.is_behind():
             return self.unshared.idle()
         if self._next_may_follow:
             self._next_may_follow = False
-            return _NEXT_S
+            return self._pace.quiet_s
         if self._behind:
             touched, self._touched = self._touched, set()
-            if self._save(touched, Grace(self._ran_s)):
+            patience_s = self._pace.patience_s(self._ran_s)
+            if self._save(touched, Grace(patience_s)):
                 return _CHECK_AFTER_S
-            self._due_s = self._ran_s + _AGAIN_S
+            self._pace.stopped(patience_s)
             return None
         touched = None if self._look_at_all else set()
         self._look_at_all = False  # an interrupted check continues where it was
@@ -338,8 +339,11 @@ class SavedNamespace:
             return True
         if not report.whole:
             return False
-        self.save_s = max(self.save_s, time.monotonic() - begun)
-        self._behind, self._ran_s, self._due_s = False, 0.0, 0.0
+        took_s = time.monotonic() - begun
+        self.save_s = max(self.save_s, took_s)
+        if not quiet:
+            self._pace.saved(took_s)
+        self._behind, self._ran_s = False, 0.0
         self._notes.saved(report.unparkable, self._remade)
         self._notes.settings_left_out(left_out() | unpicklable)
         self.unshared.tell_saved(self._folder, "unsaved" if self.lost_with_worker() else "saved")

@@ -91,6 +91,7 @@ class Saver:
         self._committing: tuple[Manifest, Future[None]] | None = None
         self._numbers: list[Any] = []  # freed when no task waits
         self._made = dict(self._durable.made)  # name to the cell that assigned it
+        self._seen: dict[str, int] = {}  # the identities of objects after the last cell
         self._start_again()
 
     def save(self, cell: int = 0, touched: Iterable[str] | None = None, interrupted: Callable[[], bool] = lambda: False,
@@ -110,12 +111,9 @@ class Saver:
             The result of process_state.taken().
         """
         report = Report()
-        names = [name for name in self._namespace
-                 if isinstance(name, str) and name not in _NOT_SAVED and not self._hides(name)]
+        names = self._names()
+        self.ran(cell)
         assigned = {name for name in names if self._ids.get(name) != id(self._namespace[name])}
-        for name in assigned:
-            if name in self._ids or name not in self._made:
-                self._made[name] = cell
         self._dirty |= assigned.union(names if touched is None else touched)
         gone = set(self._ids) - set(names)
         interruption = Interruption(interrupted)
@@ -142,6 +140,14 @@ class Saver:
             report.unparkable = dict(self._unparkable)
         return report
 
+    def ran(self, cell: int) -> None:
+        """Notes which names this cell has assigned. Called after each cell: several may be saved together."""
+        for name in self._names():
+            before, now = self._seen.get(name), id(self._namespace[name])
+            if before != now and (before is not None or name not in self._made):
+                self._made[name] = cell
+            self._seen[name] = now
+
     def close(self) -> None:
         """Waits for unfinished writes of an interrupted save."""
         self._writer.finish()
@@ -166,6 +172,10 @@ class Saver:
         self._lacking: dict[str, frozenset[str]] = {}  # for names that need others which cannot be saved: these others
         self._ids: dict[str, int] = {}
         self._dirty: set[str] = set()
+
+    def _names(self) -> list[str]:
+        return [name for name in self._namespace
+                if isinstance(name, str) and name not in _NOT_SAVED and not self._hides(name)]
 
     # ---- one save ----
 
