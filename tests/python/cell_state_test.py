@@ -148,6 +148,17 @@ def test_a_cell_in_the_background_finds_them_too(afresh):
     assert "[1, 2]" in str(afresh.run(f"job.result({SECONDS})").of("execute_result"))
 
 
+def test_a_worker_that_dies_after_cells_in_a_row_leaves_the_state_after_one_of_them(afresh):
+    afresh.run("%%pounce\nx, y = [0], [0]")
+    afresh.until_saved("x")
+
+    for number in range(1, 6):
+        assert not afresh.run(f"%%pounce\nx.append({number})\ny.append({number})").of("error")
+    afresh.run("%%pounce\nimport os, signal\nx.append('torn')\nos.kill(os.getpid(), signal.SIGKILL)")
+
+    assert afresh.run("%%pounce\nx == y == list(range(len(x)))").value == "True"
+
+
 def test_a_killed_worker_costs_nothing_that_was_saved(afresh):
     afresh.run("%%pounce\nimport os\nfragile = [os.getpid()]")
     afresh.until_saved("fragile")
