@@ -74,8 +74,8 @@ Result<AccountingFacts> answer(const AskAccounting&) {
   facts.counts_gpu_use = gpu_use->has_value();
   const auto hides = database_hides_jobs(database);
   if (!hides) return failure(hides.error());
-  const bool sees_all = ::geteuid() == 0 || ::geteuid() == site->slurm_user || is_operator(database, user_name());
-  facts.hides_others = *hides && !sees_all;
+  facts.sees_all = ::geteuid() == 0 || ::geteuid() == site->slurm_user || is_operator(database, user_name());
+  facts.hides_others = *hides && !facts.sees_all;
   return facts;
 }
 

@@ -84,6 +84,8 @@ const std::vector<PythonCommand>& python_commands() {
        "a cell that goes on without its kernel: its output from the beginning, and then as it comes"},
       {"rerun", "reruns.command", "a run of MLflow once more: the same code, with the parameters that you change"},
       {"usage", "insight.command", "what all jobs held, by user, class, day and more, and how much of it computed"},
+      {"antipatterns", "insight.antipatterns.command",
+       "habits that hold GPUs without use, each with the line to type instead"},
       {"panel", "panels.command", "your leases of this machine on a live page, with buttons"},
       {"job", "mlflow_projects.job_command", "an MLproject as a job script, and a job script as an MLproject"},
   };

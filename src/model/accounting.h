@@ -99,6 +99,7 @@ struct AccountingFacts {
   bool counts_gpus = false;     // AccountingStorageTRES has gres/gpu
   bool counts_gpu_use = false;  // AccountingStorageTRES has gres/gpuutil; without NVML on the nodes nothing is measured
   bool hides_others = false;    // this caller sees their own jobs only (PrivateData)
+  bool sees_all = false;        // this caller is an operator of Slurm's
   std::map<std::string, std::string> node_gpus;  // the GPU model of each node that has one model
 
   static constexpr auto fields() {
@@ -106,7 +107,8 @@ struct AccountingFacts {
         field("cluster", &AccountingFacts::cluster), field("now_s", &AccountingFacts::now_s),
         field("has_database", &AccountingFacts::has_database), field("counts_gpus", &AccountingFacts::counts_gpus),
         field("counts_gpu_use", &AccountingFacts::counts_gpu_use),
-        field("hides_others", &AccountingFacts::hides_others), field("node_gpus", &AccountingFacts::node_gpus));
+        field("hides_others", &AccountingFacts::hides_others), field("sees_all", &AccountingFacts::sees_all),
+        field("node_gpus", &AccountingFacts::node_gpus));
   }
 };
 

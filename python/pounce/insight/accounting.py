@@ -25,6 +25,7 @@ class Facts:
     counts_gpus: bool = True
     counts_gpu_use: bool = False
     hides_others: bool = False
+    sees_all: bool = False  # an operator of Slurm's
     node_gpus: dict[str, str] = field(default_factory=dict)
 
 

@@ -111,10 +111,10 @@ def _report(words: list[str]) -> int:
     if "--plot" in given:
         plot.check(given["--plot"])
     with ExitStack() as stack:
-        store = stack.enter_context(_opened(given.get("--store")))
+        store = stack.enter_context(opened(given.get("--store")))
         zone = store.setting("zone") if store is not None else local_zone()
         calendar = Calendar(zone)
-        from_s, to_s, span = _span(given, calendar, int(time.time()))
+        from_s, to_s, span = span_given(given, calendar, int(time.time()))
         project = project_rule(given.get("--projects") or (store.setting("projects") if store is not None else ""))
         users = frozenset(filter(None, given.get("--user", "").split(",")))
         accounting = stack.enter_context(Accounting())
@@ -124,7 +124,7 @@ def _report(words: list[str]) -> int:
     return EXIT_OK
 
 
-def _span(given: dict[str, str], calendar: Calendar, now_s: int) -> tuple[int, int, str]:
+def span_given(given: dict[str, str], calendar: Calendar, now_s: int) -> tuple[int, int, str]:
     """(from, to, in words)."""
     if "--from" not in given and "--to" not in given:
         since = given.get("--since", "7d")
@@ -138,7 +138,7 @@ def _span(given: dict[str, str], calendar: Calendar, now_s: int) -> tuple[int, i
 
 
 @contextmanager
-def _opened(named: str | None) -> Iterator[Store | None]:
+def opened(named: str | None) -> Iterator[Store | None]:
     """The store to read from; None: there is none, or none is wanted."""
     place = None if named == "none" else Path(named) if named else default_place()
     if place is None:
@@ -230,7 +230,7 @@ def _forget(words: list[str]) -> int:
 
 def _show_store(words: list[str]) -> int:
     given, _ = parsed("usage store", words, (_JSON, _STORE))
-    with _opened(given.get("--store")) as store:
+    with opened(given.get("--store")) as store:
         if store is None:
             raise BadRequest("there is no store that you may read", "`pouncectl usage collect` makes one of your own.")
         with told(store.place):
