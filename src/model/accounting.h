@@ -103,12 +103,12 @@ struct AccountingFacts {
   std::map<std::string, std::string> node_gpus;  // the GPU model of each node that has one model
 
   static constexpr auto fields() {
-    return table(
-        field("cluster", &AccountingFacts::cluster), field("now_s", &AccountingFacts::now_s),
-        field("has_database", &AccountingFacts::has_database), field("counts_gpus", &AccountingFacts::counts_gpus),
-        field("counts_gpu_use", &AccountingFacts::counts_gpu_use),
-        field("hides_others", &AccountingFacts::hides_others), field("sees_all", &AccountingFacts::sees_all),
-        field("node_gpus", &AccountingFacts::node_gpus));
+    return table(field("cluster", &AccountingFacts::cluster), field("now_s", &AccountingFacts::now_s),
+                 field("has_database", &AccountingFacts::has_database),
+                 field("counts_gpus", &AccountingFacts::counts_gpus),
+                 field("counts_gpu_use", &AccountingFacts::counts_gpu_use),
+                 field("hides_others", &AccountingFacts::hides_others), field("sees_all", &AccountingFacts::sees_all),
+                 field("node_gpus", &AccountingFacts::node_gpus));
   }
 };
 

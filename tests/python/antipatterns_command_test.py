@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from insight_command_test import DAY, NOW, Site, job
 from pounce.errors import BadRequest
-from pounce.insight.antipatterns import rows, rules
+from pounce.insight.antipatterns import command, hints, rows, rules
 from pounce.insight.antipatterns.command import main
 from pounce.insight.antipatterns.rules import KINDS, load
 from pounce.insight.command import main as usage
@@ -211,3 +211,59 @@ def test_wrong_words_are_refused_with_what_there_is(site, run, words, said):
 def test_help_names_every_option_and_kind(site, run):
     page = run("--help")
     assert all(word in page for word in ("--since", "--from", "--to", "--user", "--kind", "--rules", "--json", "--store", *KINDS))
+
+
+# ---- the hint of the day -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(site, monkeypatch, tmp_path):
+    """Days that pass; ada is at the keyboard."""
+    clock = [float(NOW)]
+    monkeypatch.setattr(command.time, "time", lambda: clock[0])
+    monkeypatch.setattr(command, "user_name", lambda: "ada")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return clock
+
+
+def test_a_hint_is_ones_own_and_comes_once_a_day_and_never_twice_for_the_same(site, run, clock):
+    said = run("hint")
+    assert "job 2 held a GPU for 20.0 h" in said and "`pouncectl antipatterns hint --off`" in said  # bob's are not ada's matter
+    assert run("hint") == ""
+    site.has([*JOBS, sleeper(9, "ada", 3, NOW + 3600)], now_s=NOW + 9 * 3600)
+    clock[0] += 9 * 3600
+    assert run("hint") == ""  # the same day
+    clock[0] += 16 * 3600
+    site.has([*JOBS, sleeper(9, "ada", 3, NOW + 3600)], now_s=NOW + DAY + 3600)
+    assert "job 9 held" in run("hint")
+    clock[0] += DAY
+    assert run("hint") == ""  # another day, and nothing new
+
+
+def test_slurm_is_asked_once_a_day_also_where_there_is_nothing_to_say(site, run, clock):
+    site.has([])
+    assert run("hint") == ""
+    site.file.unlink()
+    assert run("hint") == ""  # slurmdbd is away, and was not asked
+    clock[0] += DAY
+    assert "slurmdbd did not answer" in run("hint", code=1)
+
+
+def test_hints_are_switched_off_and_on(site, run, clock):
+    assert run("hint", "--off") == run("hint") == ""
+    run("hint", "--on")
+    assert "job 2 held" in run("hint")
+    assert "opposites" in run("hint", "--on", "--off", code=2)
+
+
+def test_a_damaged_file_of_hints_has_told_nothing(site, run, clock):
+    place = hints.default_place()
+    place.parent.mkdir(parents=True)
+    place.write_text('{"is_off": true, "kinds": 7}')
+    assert "job 2 held" in run("hint")
+    assert hints.read(place).kinds == {"sleep-job": NOW}
+
+
+def test_a_clock_that_was_wrong_silences_no_hints(site, run, clock):
+    hints.write(hints.default_place(), hints.Told(looked_s=NOW + 900 * DAY))
+    assert "job 2 held" in run("hint")

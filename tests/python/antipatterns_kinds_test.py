@@ -217,7 +217,7 @@ def test_nothing_but_sleep_is_told_from_sleep_before_work(command, is_sleep):
     ("sbatch -t 1-0 -c8 --exclusive train.sh", "sbatch -c8 --exclusive --time=02:00:00 train.sh"),
     ("sbatch --time=9:00:00 --wrap=python x.py --gres=gpu:2", "sbatch --gres=gpu:2 --time=02:00:00 --wrap='python x.py'"),
     ("srun -p gpu --pty bash", "srun -p gpu --pty --time=02:00:00 bash"),
-    ("", "sbatch --time=02:00:00 job.sh"), ("dask-worker --x", "sbatch --time=02:00:00 job.sh"), ("sbatch --time", "sbatch --time=02:00:00")])
+    ("", "sbatch --time=02:00:00 SCRIPT"), ("dask-worker --x", "sbatch --time=02:00:00 SCRIPT"), ("sbatch --time", "sbatch --time=02:00:00")])
 def test_a_line_is_typed_again_with_another_limit(typed, again):
     assert retyped(job(submit_line=typed), {"--time": "02:00:00"}) == again
 

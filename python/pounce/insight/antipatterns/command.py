@@ -5,34 +5,47 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack, nullcontext
 
+from ... import _core
 from ..._engine.resource_words import did_you_mean
 from ...command_line import EXIT_OK, answered
 from ...errors import BadRequest
 from ..accounting import Accounting
 from ..command import opened, span_given
-from ..spans import Calendar, local_zone
-from ..store import told
+from ..spans import DAY_S, Calendar, local_zone
+from ..store import Store, told
 from ..words import Option, list_of, parsed
-from . import shown
+from . import hints, shown
 from .evidence import Span
-from .judge import findings
-from .rows import Reader
-from .rules import KINDS, OF_THE_SITE, SHIPPED, load
+from .judge import Finding, findings
+from .rows import Past, Reader, user_name
+from .rules import KINDS, OF_THE_SITE, SHIPPED, Rules, load
 
+_RULES = Option("--rules", "FILE", f"thresholds and exceptions, in place of {OF_THE_SITE}")
+_JSON = Option("--json", "", "print one JSON document")
+_STORE = Option("--store", "FILE", "another store than the usual one; none: ask Slurm alone")
 _OPTIONS = (
     Option("--since", "SPAN", "the span of time until now: 7d, 12h, 90min; 7d by default"),
     Option("--from", "DAY", "from the beginning of that local day on: 2026-11-03, today, yesterday"),
     Option("--to", "DAY", "to the end of that local day; today by default"),
     Option("--user", "NAMES", "the jobs of these users alone; for operators"),
     Option("--kind", "KINDS", "these kinds alone, with commas between them"),
-    Option("--rules", "FILE", f"thresholds and exceptions, in place of {OF_THE_SITE}"),
-    Option("--json", "", "print one JSON document"),
-    Option("--store", "FILE", "another store than the usual one; none: ask Slurm alone"),
+    _RULES,
+    _JSON,
+    _STORE,
 )
+_HINT = (
+    Option("--off", "", "no more hints"),
+    Option("--on", "", "hints again"),
+    _RULES,
+    _STORE,
+)
+_VERBS = ("hint", "rules")
 
 _PAGE = "\n".join([
     "pouncectl antipatterns [OPTIONS]       habits that hold GPUs without use, with the line to type instead",
     *(option.line for option in _OPTIONS), "",
+    "pouncectl antipatterns hint            one of yours that is new, at most once a day; for a shell's start",
+    *(option.line for option in _HINT), "",
     "pouncectl antipatterns rules           the rules as they are shipped: thresholds, exceptions, kinds", "",
     "You see your own, and an operator everybody's. What is not known is not guessed.",
     f"Kinds: {', '.join(KINDS[:6])},",
@@ -55,14 +68,20 @@ def _run(words: list[str]) -> int:
         print(_PAGE)
         return EXIT_OK
     if words and not words[0].startswith("-"):
-        if words != ["rules"]:
-            near = did_you_mean(words[0], ["rules"])
-            raise BadRequest(f"there is no `pouncectl antipatterns {' '.join(words)}`{near}",
-                             "`pouncectl antipatterns --help` lists what there is.")
-        print(SHIPPED.read_text(encoding="utf-8"), end="")
-        return EXIT_OK
+        return _verb(words[0], words[1:])
     given, _ = parsed("antipatterns", words, _OPTIONS)
     return _report(given)
+
+
+def _verb(word: str, words: list[str]) -> int:
+    if word not in _VERBS:
+        raise BadRequest(f"there is no `pouncectl antipatterns {word}`{did_you_mean(word, _VERBS)}",
+                         "`pouncectl antipatterns --help` lists what there is.")
+    given, _ = parsed(f"antipatterns {word}", words, _HINT if word == "hint" else ())
+    if word == "hint":
+        return _hint(given)
+    print(SHIPPED.read_text(encoding="utf-8"), end="")
+    return EXIT_OK
 
 
 def _report(given: dict[str, str]) -> int:
@@ -73,14 +92,45 @@ def _report(given: dict[str, str]) -> int:
         store = stack.enter_context(opened(given.get("--store")))
         calendar = Calendar(store.setting("zone") if store is not None else local_zone())
         from_s, to_s, words = span_given(given, calendar, int(time.time()))
-        accounting = stack.enter_context(Accounting())
-        stack.enter_context(told(store.place) if store is not None else nullcontext())
+        past, found = _found(store, rules, from_s, to_s, users)
+    found = [finding for finding in found if finding.kind in kinds]
+    if "--json" in given:
+        print(shown.as_json(past, found, from_s, to_s))
+    else:
+        print(shown.as_words(past, found, words, calendar))
+    return EXIT_OK
+
+
+def _found(store: Store | None, rules: Rules, from_s: int, to_s: int, users: frozenset[str]
+           ) -> tuple[Past, list[Finding]]:
+    with Accounting() as accounting, told(store.place) if store is not None else nullcontext():
         reader = Reader(store, lambda: accounting, from_s, to_s, users)
         span = Span(from_s, to_s, reader.past.gpus)
-        found = [finding for user, jobs in reader.people() for finding in findings(user, jobs, rules, span)
-                 if finding.kind in kinds]
-    if "--json" in given:
-        print(shown.as_json(reader.past, found, from_s, to_s))
-    else:
-        print(shown.as_words(reader.past, found, words, calendar))
+        return reader.past, [finding for user, jobs in reader.people()
+                             for finding in findings(user, jobs, rules, span)]
+
+
+def _hint(given: dict[str, str]) -> int:
+    """Prints nothing where nothing is new. What was looked at counts for a day, so that Slurm is asked once."""
+    if "--off" in given and "--on" in given:
+        raise BadRequest("--off and --on are opposites", "Give one of them.")
+    place, now_s = hints.default_place(), int(time.time())
+    state = hints.read(place)
+    if "--off" in given or "--on" in given:
+        state.is_off = "--off" in given
+        hints.write(place, state)
+        return EXIT_OK
+    if not state.is_due(now_s):
+        return EXIT_OK
+    rules = load(given.get("--rules", ""))
+    state.looked_s = now_s
+    hints.write(place, state)
+    with opened(given.get("--store")) as store:
+        _, found = _found(store, rules, now_s - 7 * DAY_S, now_s, frozenset({user_name()}))
+    new = hints.next_hint(found, state)
+    if new is not None:
+        kind, case = new
+        state.kinds[kind] = now_s
+        hints.write(place, state)
+        print(_core.printable(hints.sentence(case)))
     return EXIT_OK

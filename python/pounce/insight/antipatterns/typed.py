@@ -22,7 +22,7 @@ _FLAGS = frozenset({
     "-K", "--kill-command", "--label", "-l", "--no-kill", "--no-requeue", "--no-shell", "--overcommit", "-O",
     "--overlap", "--oversubscribe", "-s", "--parsable", "--preserve-env", "-E", "--pty", "--quiet", "-Q", "--reboot",
     "--requeue", "--spread-job", "--test-only", "--unbuffered", "-u", "--use-min-nodes", "--verbose", "-v", "--wait",
-    "-W", "--x11", "-X", "-Z", "--no-allocate", "--nice", "--propagate", "--kill-on-bad-exit", "--immediate"})
+    "-W", "--x11", "-X", "-Z", "--no-allocate", "--propagate", "--kill-on-bad-exit", "--immediate"})
 
 
 @dataclass
@@ -78,7 +78,7 @@ def _with_wrapped(line: Line, text: str) -> Line:
     return line
 
 
-def retyped(job: Job, changes: Mapping[str, str], script: str = "job.sh") -> str:
+def retyped(job: Job, changes: Mapping[str, str], script: str = "SCRIPT") -> str:
     """The job's own line with other options ("": without that one), as it would be typed. Options in a command line
     outweigh those in a script, so `sbatch` of a line that is not known does with the changes alone."""
     line = line_of(job)
