@@ -40,7 +40,7 @@ LAYERS: dict[str, list[str]] = {
     "kept": ["cell.traceback", "command_line", "_tables.text_table", "_engine", "_common", "errors", "_core"],
     "mlflow_projects": ["client", "calls", "future", "_record", "compat.directives", "_batch", "_engine", "_common.here", "_common.mlflow_uri", "errors", "command_line", "_core"],
     "serving": ["command_line", "client", "calls", "future", "lease", "_tables.text_table", "_engine", "_worker.serving", "_common", "errors", "_core"],
-    "insight": ["command_line", "_tables.text_table", "_engine.daemon", "_engine.durations", "_engine.resource_words", "errors", "_core"],
+    "insight": ["command_line", "serving.connection", "serving.listener", "_worker.serving", "_tables.text_table", "_engine.daemon", "_engine.durations", "_engine.resource_words", "errors", "_core"],
     "command_line": ["errors"],
     "run_command": ["command_line", "client", "calls", "future", "_engine", "_worker.command", "errors", "tracked_command"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.steps", "_common.rank", "_common.report", "_worker.reports"],

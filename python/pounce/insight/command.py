@@ -18,6 +18,7 @@ from . import plot, shown
 from .accounting import Accounting
 from .answer import Answer, Question, answer
 from .collector import Collector
+from .page import command as page_command
 from .projects import project_rule
 from .spans import DAY_S, Calendar, local_zone, span_of_days, span_since
 from .store import Store, create, default_place, open_store, told
@@ -52,13 +53,15 @@ _COLLECT = (
 )
 _FORGET = (_JSON, _STORE)
 _INTERRUPTED = 130  # 128 and the signal's number, as shells have it
-_VERBS = ("collect", "forget", "store")
+_VERBS = ("collect", "forget", "page", "store")
 
 _PAGE = "\n".join([
     "pouncectl usage [OPTIONS]              what all jobs held, and how much of it computed",
     *(option.line for option in _REPORT), "",
     "pouncectl usage collect [OPTIONS]      read Slurm's accounting into a store, which answers at once; for a timer",
     *(option.line for option in _COLLECT), "",
+    "pouncectl usage page [OUT.html] [--serve [PORT]]  one page of pictures, as a file or for browsers",
+    *(option.line for option in page_command.OPTIONS), "",
     "pouncectl usage store [--json]         where the store is, and what it has",
     "pouncectl usage forget USER [--json]   take a person's name out of the store", "",
     "mode: reservation (srun, salloc, a notebook of a portal), batch (other jobs), offload (pounce).",
@@ -90,7 +93,7 @@ def _run(words: list[str]) -> int:
         print(_PAGE)
         return EXIT_OK
     if words and not words[0].startswith("-"):
-        verbs = {"collect": _collect, "forget": _forget, "store": _show_store}
+        verbs = {"collect": _collect, "forget": _forget, "page": page_command.run, "store": _show_store}
         if words[0] not in verbs:
             raise BadRequest(f"there is no `pouncectl usage {words[0]}`{did_you_mean(words[0], _VERBS)}",
                              "`pouncectl usage --help` lists what there is.")

@@ -16,14 +16,14 @@ _BACKLOG = 128
 
 class Listener:
     """Calls ``serve(connection, knows)`` on a thread for each connection, which is closed afterwards; ``knows()`` says
-    that the peer has shown the token."""
+    that the peer has shown the token. Port 0: one that is free; raises OSError for another that is taken."""
 
-    def __init__(self, serve: Callable[[socket.socket, Callable[[], None]], None]):
+    def __init__(self, serve: Callable[[socket.socket, Callable[[], None]], None], port: int = 0):
         self._serve = serve
         self._turn = threading.Lock()
         self._open: dict[socket.socket, bool] = {}  # whether it has shown the token; the oldest first
         self._is_closed = False
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+        self._socket = socket.create_server(("127.0.0.1", port), backlog=_BACKLOG)
         self.port: int = self._socket.getsockname()[1]
         threading.Thread(target=self._accept, name="pounce-serve-http", daemon=True).start()
 
