@@ -52,13 +52,14 @@ AllocatedJob held(const slurm_job_info_t& job, JobState state) {
   return held;
 }
 
-// Merges equal waiting jobs into one row: an answer could not hold each job of a long queue.
+// Merges equal waiting jobs into one row, those of pounce apart: an answer could not hold each job of a long queue.
 class Waiting {
  public:
   explicit Waiting(std::vector<AllocatedJob>& jobs) : jobs_(jobs) {}
 
   void add(AllocatedJob job) {
-    const auto [known, is_new] = places_.try_emplace({job.class_name, job.reason, job.gpus}, jobs_.size());
+    const auto [known, is_new] =
+        places_.try_emplace({job.class_name, job.reason, !job.lease.empty(), job.gpus}, jobs_.size());
     if (is_new) return jobs_.push_back(std::move(job));
     AllocatedJob& all = jobs_[known->second];
     ++all.count;
@@ -67,7 +68,7 @@ class Waiting {
 
  private:
   std::vector<AllocatedJob>& jobs_;
-  std::map<std::tuple<std::string, std::string, std::map<std::string, std::uint32_t>>, std::size_t> places_;
+  std::map<std::tuple<std::string, std::string, bool, std::map<std::string, std::uint32_t>>, std::size_t> places_;
 };
 
 }  // namespace

@@ -158,6 +158,7 @@ json as_json(const Allocations& allocations, const LeaseStates& states) {
   for (const ClassQueue& queue : queues_of(allocations.jobs))
     document["waiting"].push_back({{"class", queue.class_name},
                                    {"jobs", queue.jobs},
+                                   {"leases", queue.leases},
                                    {"gpus", queue.gpus},
                                    {"oldest_s", or_null(queue.oldest_s)},
                                    {"reasons", queue.reasons}});

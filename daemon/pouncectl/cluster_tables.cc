@@ -152,6 +152,7 @@ std::vector<ClassQueue> queues_of(const std::vector<AllocatedJob>& jobs) {
     ClassQueue& queue = queues[job.class_name];
     queue.class_name = job.class_name;
     queue.jobs += job.count;
+    if (!job.lease.empty()) queue.leases += job.count;
     queue.gpus += count(job.gpus) * job.count;
     if (queue.oldest_s == 0 || job.submit_s < queue.oldest_s) queue.oldest_s = job.submit_s;
     queue.reasons[job.reason] += job.count;

@@ -37,6 +37,7 @@ using LeaseStates = std::map<std::uint32_t, std::string>;
 struct ClassQueue {
   std::string class_name;
   std::uint32_t jobs = 0, gpus = 0;              // waiting jobs, and the GPUs that they request
+  std::uint32_t leases = 0;                      // of them those that say that they are pounce's
   std::int64_t oldest_s = 0;                     // unix: the submit time of the longest waiting job
   std::map<std::string, std::uint32_t> reasons;  // Slurm's words
 };

@@ -86,6 +86,8 @@ const std::vector<PythonCommand>& python_commands() {
       {"usage", "insight.command", "what all jobs held, by user, class, day and more, and how much of it computed"},
       {"antipatterns", "insight.antipatterns.command",
        "habits that hold GPUs without use, each with the line to type instead"},
+      {"metrics", "insight.metrics.command",
+       "figures for Prometheus: of your own pounced, or of the site; served, or in a file for node_exporter"},
       {"panel", "panels.command", "your leases of this machine on a live page, with buttons"},
       {"job", "mlflow_projects.job_command", "an MLproject as a job script, and a job script as an MLproject"},
   };
