@@ -52,8 +52,11 @@ if sys.argv[1] != "accounting":
     print(file.read_text() if file.exists() else json.dumps({{"error": {{"code": "daemon_unavailable", "text": "no pounced runs here", "remedy": ""}}}}))
     sys.exit()
 for line in sys.stdin:
+    if not (folder / "jobs.json").exists():
+        print(json.dumps({{"error": {{"code": "slurm_unreachable", "text": "slurmdbd did not answer", "remedy": ""}}}}), flush=True)
+        continue
     ask, jobs = json.loads(line), json.loads((folder / "jobs.json").read_text())
-    for row in [{{"facts": jobs["facts"]}}] if ask["ask"] == "facts" else [{{"job": job}} for job in jobs["jobs"]]:
+    for row in [{{"facts": jobs["facts"]}}] if ask["ask"] == "facts" else [{{"job": job}} for job in jobs["jobs"] if ask["ask"] == "jobs"]:
         print(json.dumps(row))
     print(json.dumps({{"end": True}}), flush=True)
 """

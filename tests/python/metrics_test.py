@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from metrics_documents import MONITORING, SECRETS, ended, expressions, lease, queue, stand_in, status
 from pounce.errors import BadRequest, PounceError
+from pounce.insight.command import main as usage
 from pounce.insight.metrics import command, exposition, server
 from pounce.insight.metrics.command import main
 from pounce.insight.metrics.counted import Counted, wait_of
@@ -72,8 +73,6 @@ def test_a_process_is_measured_only_if_it_is_a_pounced(tmp_path):
     assert process_values(1 << 30) == {}
     for name, expected in (("bash", False), ("pounced", True)):
         folder = tmp_path / name / "77"
-        (folder / "fd").mkdir(parents=True)
-        (folder / "fd" / "0").touch()
         for thread, switches in (("77", 40), ("78", 2)):
             (folder / "task" / thread).mkdir(parents=True)
             (folder / "task" / thread / "status").write_text(f"Name: x\nvoluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t900\n")
@@ -82,7 +81,7 @@ def test_a_process_is_measured_only_if_it_is_a_pounced(tmp_path):
         (folder / "stat").write_text(f"77 ({name}) {' '.join(fields)} 0\n")
         found = process_values(77, tmp_path / name)
         assert bool(found) == expected
-    assert found["pounce_daemon_wakeups_total"] == {(): 42.0} and found["pounce_daemon_open_fds"] == {(): 1.0}
+    assert found["pounce_daemon_wakeups_total"] == {(): 42.0}
     assert found["pounce_daemon_cpu_seconds_total"] == {(): 2.0} and found["pounce_daemon_start_time_seconds"] == {(): 1005.0}
 
 
@@ -246,6 +245,18 @@ def test_a_site_that_records_no_gpus_has_no_figures_of_them_and_not_zeros(progra
     (program / "jobs.json").write_text(json.dumps(known))
     text = run("--site")
     assert "pounce_site_started_jobs{" in text and "pounce_site_gpu_held_seconds" not in text
+
+
+def test_a_store_has_the_past_when_slurmdbd_is_away_and_the_gap_is_told(program, run):
+    assert usage(["collect", "--quiet", "--from", "yesterday"]) == 0
+    lines = run("--site").splitlines()
+    assert 'pounce_site_gpu_held_seconds{account="lab3",class="lion"} 14400.0' in lines and "pounce_site_gap_seconds 0.0" in lines
+    assert [line for line in lines if line.startswith("pounce_site_store_until_seconds ") and float(line.split()[1]) == NOW]
+
+    (program / "jobs.json").unlink()
+    lines = run("--site").splitlines()
+    assert 'pounce_site_gpu_held_seconds{account="lab3",class="lion"} 14400.0' in lines and 'pounce_exporter_success{source="usage"} 1.0' in lines
+    assert [line for line in lines if line.startswith("pounce_site_gap_seconds ") and float(line.split()[1]) > 0]
 
 
 def test_without_a_daemon_it_is_down_and_that_is_no_failure_of_the_exporter(program, run):

@@ -44,7 +44,6 @@ OWN = (
     Family("pounce_daemon_cpu_seconds_total", COUNTER, "Processor time of pounced."),
     Family("pounce_daemon_wakeups_total", COUNTER, "How often a thread of pounced went to sleep and was woken."),
     Family("pounce_daemon_resident_memory_bytes", GAUGE, "Memory of pounced."),
-    Family("pounce_daemon_open_fds", GAUGE, "Open file descriptors of pounced."),
     Family("pounce_daemon_reconciled", GAUGE, "1: pounced has compared its leases with Slurm's jobs since its start."),
     Family("pounce_daemon_policy_ok", GAUGE, "0: the policy file cannot be used."),
     Family("pounce_daemon_sessions", GAUGE, "Notebooks and programs that are connected."),

@@ -1,4 +1,5 @@
-"""What Linux says of pounced's process, in /proc."""
+"""What Linux says of pounced's process, in /proc. It holds keys, so what it has open (``/proc/PID/fd``) is closed even
+to its own user."""
 
 from __future__ import annotations
 
@@ -27,7 +28,6 @@ def process_values(pid: int, proc: Path = _PROC) -> Values:
             "start_time_seconds": boot_s + int(numbers[19]) / ticks,
             "cpu_seconds_total": (int(numbers[11]) + int(numbers[12])) / ticks,
             "resident_memory_bytes": int(numbers[21]) * os.sysconf("SC_PAGE_SIZE"),
-            "open_fds": len(os.listdir(folder / "fd")),
             "wakeups_total": sum(map(_wakeups, (folder / "task").iterdir())),
         }
     except (OSError, ValueError, IndexError, StopIteration):
