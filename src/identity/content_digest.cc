@@ -1,7 +1,7 @@
 #include "identity/content_digest.h"
 
 #include <xxhash.h>
-#ifdef POUNCE_XXHASH_DISPATCH
+#if defined(POUNCE_XXHASH_DISPATCH) && __has_include(<xxh_x86dispatch.h>)
 #include <xxh_x86dispatch.h>  // the same digests
 #endif
 
