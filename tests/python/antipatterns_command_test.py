@@ -208,6 +208,12 @@ def test_wrong_words_are_refused_with_what_there_is(site, run, words, said):
     assert said in run(*words, code=2)
 
 
+def test_what_the_page_shows_works(site, run):
+    page = (Path(__file__).parents[2] / "docs" / "insight.md").read_text()
+    lines = re.findall(r"^pouncectl antipatterns.*$", page, re.M)
+    assert len(lines) >= 2 and all(run(*line.split()[2:]) for line in lines)
+
+
 def test_help_names_every_option_and_kind(site, run):
     page = run("--help")
     assert all(word in page for word in ("--since", "--from", "--to", "--user", "--kind", "--rules", "--json", "--store", *KINDS))
@@ -244,7 +250,7 @@ def test_slurm_is_asked_once_a_day_also_where_there_is_nothing_to_say(site, run,
     site.has([])
     assert run("hint") == ""
     site.file.unlink()
-    assert run("hint") == ""  # slurmdbd is away, and was not asked
+    assert run("hint") == ""  # slurmdbd is away, which is not noticed
     clock[0] += DAY
     assert "slurmdbd did not answer" in run("hint", code=1)
 

@@ -97,7 +97,7 @@ NEAR: dict[tuple[str, str], list[Job]] = {
     ("unused-cores-or-memory", "eight cores beside a GPU are usual"): [job(cpus=8, cpu_used_s=30_000)],
     ("unused-cores-or-memory", "whole nodes are the site's rule"): [job(cpus=128, cpus_requested=4, cpu_used_s=72_000)],
     ("unused-cores-or-memory", "no CPU time is known"): [job(cpus=64, cpu_used_s=0)],
-    ("unused-cores-or-memory", "nobody typed that much memory"): [job(memory_mib=500 * GIB, memory_peak_mib=2 * GIB)],
+    ("unused-cores-or-memory", "no option names that much memory"): [job(memory_mib=500 * GIB, memory_peak_mib=2 * GIB)],
     ("unused-cores-or-memory", "each of its cores may have as large a task"): [
         job(gpus=0, cpus=16, memory_mib=256 * GIB, memory_peak_mib=12 * GIB, cpu_used_s=300_000, submit_line="sbatch --mem=256G mpi.sh")],
     ("overlong-limit", "one of them came near"): [job(23 if number == 2 else 1, at=number, job=number, limit_s=24 * HOUR) for number in range(9)],

@@ -111,7 +111,7 @@ def _found(store: Store | None, rules: Rules, from_s: int, to_s: int, users: fro
 
 
 def _hint(given: dict[str, str]) -> int:
-    """Prints nothing where nothing is new. What was looked at counts for a day, so that Slurm is asked once."""
+    """Prints nothing where nothing is new. What was looked at counts for a day, so that Slurm has one question."""
     if "--off" in given and "--on" in given:
         raise BadRequest("--off and --on are opposites", "Give one of them.")
     place, now_s = hints.default_place(), int(time.time())

@@ -1,4 +1,4 @@
-"""Jobs that asked for more than they used: a larger GPU, more GPUs, more cores or memory."""
+"""Jobs that requested more than they used: a larger GPU, more GPUs, more cores or memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SLICE = re.compile(r"(\d+)g\.(\d+)gb")
 _MEMORY_IN_NAME = re.compile(r"(\d+)gb")
 _SLICES_OF_A_GPU = 7
 _WEAKEST_WITH_SLICES = "a100"
-_NOT_ASKED = 0.6  # memory that no option of the line asks for
+_NOT_REQUESTED = 0.6  # memory that no option of the line asks for
 
 
 # ---- one GPU -------------------------------------------------------------------------------------------------------
@@ -125,17 +125,17 @@ Part = tuple[float, dict[str, float | str], dict[str, str], str]
 
 
 def _cores(job: Job, rule: Rule) -> Part | None:
-    """What was asked for counts: with whole nodes a job is given more."""
+    """What was requested counts: with whole nodes a job is given more."""
     busy = busy_cores(job)
-    asked = min(job.cpus, job.cpus_requested or job.cpus)
-    if busy is None or job.node_count > 1 or asked <= 0:
+    requested = min(job.cpus, job.cpus_requested or job.cpus)
+    if busy is None or job.node_count > 1 or requested <= 0:
         return None
-    used = 100 * busy / asked
+    used = 100 * busy / requested
     enough = max(math.ceil(busy * rule["margin"]), 1)
-    if used > rule["used-percent"] or asked - enough < rule["spare-cores"]:
+    if used > rule["used-percent"] or requested - enough < rule["spare-cores"]:
         return None
-    return (Weight.MEASURED * near(used, rule["used-percent"]), {"cores": asked, "busy_cores": round(busy, 2)},
-            {"--cpus-per-task": str(enough)}, f"kept {busy:.1f} of {asked} cores busy")
+    return (Weight.MEASURED * near(used, rule["used-percent"]), {"cores": requested, "busy_cores": round(busy, 2)},
+            {"--cpus-per-task": str(enough)}, f"kept {busy:.1f} of {requested} cores busy")
 
 
 def _memory(job: Job, rule: Rule) -> Part | None:
@@ -147,7 +147,7 @@ def _memory(job: Job, rule: Rule) -> Part | None:
     used, enough = 100 * peak / job.memory_mib, math.ceil(peak * rule["margin"] / 1024)
     if used > rule["used-percent"] or job.memory_mib / 1024 - enough < rule["spare-memory-gib"]:
         return None
-    is_asked = line_of(job).has("--mem", "--mem-per-cpu", "--mem-per-gpu")
-    weight = Weight.MEASURED * near(used, rule["used-percent"]) * (1 if is_asked else _NOT_ASKED)
+    is_requested = line_of(job).has("--mem", "--mem-per-cpu", "--mem-per-gpu")
+    weight = Weight.MEASURED * near(used, rule["used-percent"]) * (1 if is_requested else _NOT_REQUESTED)
     return (weight, {"memory_mib": job.memory_mib, "memory_peak_mib": peak}, {"--mem": f"{enough}G"},
             f"used {peak / 1024:.1f} of {job.memory_mib / 1024:.0f} GiB")
