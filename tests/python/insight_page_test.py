@@ -116,6 +116,12 @@ def test_a_person_sees_their_own_jobs_alone(store, rows):
     assert "bob" not in alone and "only alice" in alone
 
 
+def test_a_person_of_whom_the_store_knows_nothing_sees_nothing(store):
+    text = page(store, users=frozenset({"mallory"}))
+    assert tables(text)["by-user"][1:] == [] and tables(text)["outcomes"][1:] == [] and "alice" not in text
+    ET.fromstring(text)
+
+
 def test_a_long_span_goes_by_weeks(tmp_path):
     rows = past(60, days=200, seed=2)
     store = create(tmp_path / "usage.sqlite", "UTC")

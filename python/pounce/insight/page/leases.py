@@ -1,5 +1,4 @@
-"""What people's allocations look like over a day: the pauses in which pounce had given the GPUs back, and how many people
-the GPUs in use served."""
+"""The pauses between leases, in which pounce had given their GPUs back, and how many people the GPUs in use served."""
 
 from __future__ import annotations
 
