@@ -6,12 +6,12 @@ the collector was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from ...errors import BadRequest
 from ..answer import Answer, Question, answer
+from ..kept_jobs import jobs_between
 from ..spans import DAY_S, Calendar
 from ..store import Kept, Store
 from ..tally import Project, Share, summed
@@ -20,20 +20,6 @@ from .waits import Waits
 
 KEYS = ("project", "account", "user", "gpu", "partition", "node", "class", "mode")
 _MOST_DAYS = 120  # a longer span is drawn by weeks
-
-
-class Run(NamedTuple):
-    """One run of a job that held something in the span."""
-
-    user: str
-    class_name: str
-    mode: str
-    state: str
-    gpus: int
-    could_start_s: int
-    start_s: int
-    until_s: int
-    limit_s: int
 
 
 @dataclass
@@ -91,35 +77,17 @@ def _no_slurm() -> NoReturn:
 def _read_runs(past: Past, store: Store, kept: Kept) -> None:
     """One look at each job, for what no kept sum has: single waits, pauses between leases, how jobs ended."""
     has_gpus = past.total.gpu_s > 0
-    for run in _runs(store, kept, past):
-        held_s = min(run.until_s, past.to_s) - max(run.start_s, past.from_s)
-        if held_s <= 0:
+    for run in jobs_between(store, kept, past.from_s, past.to_s):
+        if past.users and run.user not in past.users:
             continue
+        held_s = min(run.until_s, past.to_s) - max(run.start_s, past.from_s)
         outcome = past.outcomes.setdefault((run.state, run.mode), [0, 0])
         outcome[0] += 1
         outcome[1] += run.gpus * held_s
         if run.gpus or not has_gpus:
             past.leases.add(run.user, run.mode, run.gpus, run.start_s, run.until_s)
             if run.start_s >= past.from_s:
-                waited_s = max(run.start_s - run.could_start_s, 0)
-                past.waits.add(run.class_name, waited_s, past.calendar, run.could_start_s)
+                waited_s = run.waited_s
+                past.waits.add(run.class_name, waited_s, past.calendar, run.start_s - waited_s)
                 past.leases.add_start(run.user, run.mode, past.calendar.day_of(run.start_s), waited_s)
     past.leases.finish(past.calendar, past.unit, past.from_s, past.to_s)
-
-
-def _runs(store: Store, kept: Kept, past: Past) -> Iterator[Run]:
-    """In the order in which they started. No job of the store is longer than `longest_s`."""
-    users = sorted(past.users)
-    where = f" AND user IN ({', '.join('?' * len(users))})" if users else ""
-    rows = store.connection.execute(
-        "SELECT user, class, mode, state, gpus, max(eligible_s, submit_s), start_s, until_s, limit_s FROM job "
-        f"WHERE cluster = ? AND start_s >= ? AND start_s < ? AND until_s > ?{where} ORDER BY start_s",
-        (store.id_of(kept.cluster), max(past.from_s - kept.longest_s, 1), past.to_s, past.from_s,
-         *map(store.id_of, users)))
-    texts: dict[int, str] = {}
-    for row in rows:
-        for word in row[:4]:
-            if word not in texts:
-                texts[word] = store.text(word)
-        user, class_name, mode, state = map(texts.__getitem__, row[:4])
-        yield Run(user, class_name, mode, state, *row[4:])
