@@ -29,7 +29,7 @@ FEATURES = {
     "sites as they are": ["odd_site", "partitions_site", "growing_site"],
     "control groups of version 2": ["cgroup2"],
     "a login node of another release": ["mixed_site"],
-    "why something waits, and until when": ["waiting", "eta", "usage", "insight", "metrics", "pouncectl", "large_cluster"],
+    "why something waits, and until when": ["waiting", "eta", "usage", "insight", "antipatterns", "metrics", "pouncectl", "large_cluster"],
     "pools, gangs": ["pool", "gang", "elastic_gang", "crowd", "small_gpus"],
     "inside a job; batch": ["here", "slurm_variables", "batch", "detached", "quickstart_here", "compat", "mlflow_projects"],
     "notebooks, state, checkpoints": ["cell", "come_back", "lab", "lab_choices", "lab_live", "hub", "front_ends", "papermill", "frameworks", "state", "checkpoint"],

@@ -235,6 +235,7 @@ def clock(site, monkeypatch, tmp_path):
 def test_a_hint_is_ones_own_and_comes_once_a_day_and_never_twice_for_the_same(site, run, clock):
     said = run("hint")
     assert "job 2 held a GPU for 20.0 h" in said and "`pouncectl antipatterns hint --off`" in said  # bob's are not ada's matter
+    assert len(said.splitlines()) == 2
     assert run("hint") == ""
     site.has([*JOBS, sleeper(9, "ada", 3, NOW + 3600)], now_s=NOW + 9 * 3600)
     clock[0] += 9 * 3600

@@ -132,5 +132,5 @@ def _hint(given: dict[str, str]) -> int:
         kind, case = new
         state.kinds[kind] = now_s
         hints.write(place, state)
-        print(_core.printable(hints.sentence(case)))
+        print("\n".join(map(_core.printable, hints.sentences(case))))
     return EXIT_OK

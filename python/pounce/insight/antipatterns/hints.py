@@ -37,8 +37,8 @@ def next_hint(found: Sequence[Finding], told: Told) -> tuple[str, Case] | None:
     return None
 
 
-def sentence(case: Case) -> str:
-    return (f"A hint from your last week: {case.hint}\n"
+def sentences(case: Case) -> tuple[str, str]:
+    return (f"A hint from your last week: {case.hint}",
             "(`pouncectl antipatterns` shows all and why; `pouncectl antipatterns hint --off` ends these hints)")
 
 
