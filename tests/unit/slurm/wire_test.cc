@@ -142,7 +142,7 @@ TEST(WireTest, JobsOfThePastArriveWholeAndWhatIsUnknownOfThemStaysSo) {
   EXPECT_EQ(page.last, 9u);
   EXPECT_TRUE(page.more);
   EXPECT_TRUE(arrived(AskNodeEvents{1, 2}, {{"g1", "power", 5, 6, true}}).front().down);
-  EXPECT_TRUE(arrived(AskAccounting{}, {"pounce", 5, true, true, true, true, {{"g1", "a100"}}}).hides_others);
+  EXPECT_TRUE(arrived(AskAccounting{}, {"pounce", 5, true, true, true, true, false, {{"g1", "a100"}}}).hides_others);
 }
 
 TEST(WireTest, AnErrorArrivesWithItsEvidence) {
