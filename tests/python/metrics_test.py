@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import socket
 import stat
@@ -29,10 +30,12 @@ from pounce.insight.metrics.process import process_values
 from pounce.insight.metrics.server import MetricsServer, address_of, answer_to
 from pounce.insight.metrics.sources import Source, Sources
 from pounce.insight.metrics.textfile import TextFile
+from pounce.insight.words import parsed
 
 pytest.importorskip("prometheus_client", reason="prometheus_client is not installed: packaging/environment --examples")
 ROOT = Path(__file__).resolve().parents[2]
-NOW = int(time.time())
+NOW = int(time.time()) - 60  # what slurmdbd has is never quite of this moment
+PROGRAM = "import sys; from pounce.insight.metrics.command import main; sys.exit(main(sys.argv[1:]))"
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not here: packaging/install-system --only monitoring")
 
 
@@ -307,6 +310,13 @@ def test_what_makes_no_sense_is_refused_with_a_remedy(program, run, words):
     assert re.match(r"pouncectl metrics: .+[.?] .+\.$", run(*words, code=2))
 
 
+def test_a_reader_that_has_gone_is_no_error(program):
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait(60)) == (b"", 0)
+    process.stderr.close()
+
+
 def test_help_names_every_option(run):
     page = run("--help")
     assert all(option.word in page and option.about in page for option in command._OPTIONS)
@@ -383,9 +393,9 @@ def test_an_address_without_a_host_is_this_machines_own(text, host, is_loopback)
 
 
 def test_it_serves_until_it_is_told_to_end_and_says_once_that_others_can_read(program, tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", "import sys; from pounce.insight.metrics.command import main; sys.exit(main(sys.argv[1:]))",
-                                "--listen", "0.0.0.0:0", "--every", "1s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    threading.Timer(60, process.kill).start()
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM, "--listen", "0.0.0.0:0", "--every", "1s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    timer = threading.Timer(60, process.kill)
+    timer.start()
     url = process.stdout.readline().split()[0].replace("0.0.0.0", "127.0.0.1")
     text = ""
     while "pounce_saved_states" not in text:
@@ -393,6 +403,7 @@ def test_it_serves_until_it_is_told_to_end_and_says_once_that_others_can_read(pr
             text = answer.read().decode()
     process.terminate()
     _, errors = process.communicate(timeout=30)
+    timer.cancel()
     assert process.returncode == 0 and "pounce_up 1.0" in text
     assert errors == "pouncectl metrics: all machines that reach this address can read these figures\n"
 
@@ -416,8 +427,21 @@ def test_every_metric_is_on_the_dashboard():
 
 
 def test_the_page_has_a_row_for_each_metric():
-    rows = re.findall(r"^\| `(pounce_\w+)(?:\{([\w,]+)\})?` \| (\w+) \| (.+) \|$", (ROOT / "docs" / "insight.md").read_text(), re.M)
+    rows = re.findall(r"^\| `(pounce_\w+)(?:\{([\w,]+)\})?` \| (\w+) \| (.+) \|$", (ROOT / "docs" / "prometheus.md").read_text(), re.M)
     assert rows == [(family.name, ",".join(family.labels), family.kind, family.about) for family in (*OWN, *SITE, *EXPORTER)]
+
+
+def test_what_the_page_shows_is_taken_by_the_command(run):
+    page = (ROOT / "docs" / "prometheus.md").read_text()
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S) for line in block.splitlines()]
+    lines += re.findall(r"^ExecStart=/usr/bin/(.*)$", page, re.M)
+    assert len(lines) == 4
+    for line in lines:
+        name, command_name, *words = shlex.split(line, comments=True)
+        assert (name, command_name) == ("pouncectl", "metrics")
+        command._check(parsed("metrics", words, command._OPTIONS)[0])
+    named = re.findall(r"`(--[a-z]+)", page.split("## The metrics")[0])
+    assert {option.word for option in command._OPTIONS} <= set(named)
 
 
 @needs_promtool

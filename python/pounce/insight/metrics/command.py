@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -31,6 +32,7 @@ _OPTIONS = (
     Option("--accounts", "N", "so many accounts have their name, the others are one; 20 by default"),
 )
 _LEAST_S = 1.0
+_INTERRUPTED = 130  # 128 and the signal's number, as shells have it
 
 _PAGE = "\n".join([
     "pouncectl metrics              print figures for Prometheus once",
@@ -47,7 +49,15 @@ _PAGE = "\n".join([
 
 
 def main(words: list[str]) -> int:
-    return answered("metrics", _PAGE, _run, words)
+    try:
+        code = answered("metrics", _PAGE, _run, words)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
 
 
 def _run(words: list[str]) -> int:

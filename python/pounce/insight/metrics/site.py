@@ -47,16 +47,16 @@ def _add_waits(values: Values, document: Mapping[str, Any], now_s: float, classe
 
 
 def usage_values(answer: Answer, accounts_shown: int, classes: Names) -> Values:
-    """Of an answer by class and account. The accounts that held the most GPU time have a name, the rest is `other`;
-    where the site records no GPUs it is processor time that decides."""
+    """Of an answer by class, account, and further keys, which are summed over. The accounts that held the most GPU time
+    have a name, the rest is `other`; where the site records no GPUs it is processor time that decides."""
     weights: dict[str, float] = defaultdict(float)
-    for (_, account), share in answer.tally.groups.items():
+    for (_, account, *_), share in answer.tally.groups.items():
         weights[account] += share.gpu_s if answer.counts_gpus else share.cpu_s
     shown = top(weights, accounts_shown)
     span = answer.question.to_s - answer.question.from_s
     values: Values = {"pounce_site_window_seconds": {(): float(span)},
                       "pounce_site_gap_seconds": {(): float(sum(end - begin for begin, end in answer.gaps))}}
-    for (class_name, account), share in answer.tally.groups.items():
+    for (class_name, account, *_), share in answer.tally.groups.items():
         label = (classes.of(class_name), (account or "none") if account in shown else OTHER)
         for name, amount in zip(_USAGE, _amounts(share), strict=True):
             if answer.counts_gpus or not name.startswith("gpu_"):
