@@ -7,6 +7,7 @@ one whose processors all had more urgent work.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -84,7 +85,7 @@ def counted(request, module_home):
         report(first=after_calls(client, scatter), after_first=shared_and_sent())
         report(again=after_calls(client, scatter), after_again=shared_and_sent())
         data[0] = 2
-        report(another=after_calls(client, scatter))
+        report(another=after_calls(client, scatter), faults_of_another=client.submit(faults_of_look, client.scatter(data)).result()[0])
         data[0] = 1
         handle = client.scatter(data)
         report(looks=[client.submit(faults_of_look, handle).result() for _ in range(4)])
@@ -99,12 +100,12 @@ def counted(request, module_home):
 
 
 @pytest.fixture
-def at_most(record_property, request):
+def at_most(request):
     """Compares a count with its bound, and keeps both for `pounce-bench check`."""
     road = f", {request.getfixturevalue('counted')['road']}" if "counted" in request.fixturenames else ""
 
     def compare(what: str, counted: float, most: float) -> None:
-        record_property("count", json.dumps([what + road, counted, most]))
+        request.node.user_properties.append(("count", json.dumps([what + road, counted, most])))
         assert counted <= most, f"{what}: {counted:.4g}, at most {most:.4g}"
 
     return compare
@@ -178,9 +179,11 @@ def test_a_new_array_takes_no_page_fault_for_each_of_its_pages(counted, at_most)
 
 @pytest.mark.skipif(KERNEL < (6, 1), reason="needs a kernel that makes huge pages on request, Linux 6.1")
 def test_an_array_is_copied_or_received_into_the_memory_where_it_stays(counted, at_most):
-    """Not through a buffer that is then written there."""
-    at_most("64 MiB to a worker: bytes written by the client", counted["another"]["here"]["bytes_written"], 2 * MIB)
-    at_most("64 MiB to a worker: bytes written by the worker", counted["another"]["there"]["bytes_written"], 2 * MIB)
+    """Not through a buffer that is then written there. Where huge pages are dearer than small ones, what follows the first 32 MiB is
+    written, once."""
+    most = 2 * MIB if counted["faults_of_another"] <= 64 else 66 * MIB  # of 32 huge pages; of 16384 small ones
+    at_most("64 MiB to a worker: bytes written by the client", counted["another"]["here"]["bytes_written"], most)
+    at_most("64 MiB to a worker: bytes written by the worker", counted["another"]["there"]["bytes_written"], most)
 
 
 def test_the_memory_of_a_result_that_is_gone_carries_the_next_one(counted):
@@ -189,7 +192,7 @@ def test_the_memory_of_a_result_that_is_gone_carries_the_next_one(counted):
 
 def test_what_is_scattered_is_not_copied_here(counted, at_most):
     at_most("64 MiB to a worker: memory of the client", counted["first"]["here"]["peak_bytes"],
-            24 * MIB)  # 4 MiB of the worker's memory are mapped by each of up to four threads
+            40 * MIB)  # of the worker's memory 32 MiB are mapped while huge pages are made, then 4 MiB by each of up to four threads
 
 
 def test_a_result_is_memory_of_the_workers_or_received_where_it_stays(counted, at_most):
@@ -225,10 +228,11 @@ def test_a_rank_starts_without_modules_that_it_does_not_need(module_home, at_mos
     with pounce.Client() as client, client.gang(workers=2) as gang:
         report(ranks=gang.run(lambda: list(__import__("sys").modules)))
 """)
+    most = max(len([name for name in modules if name.startswith("pounce.")]) for modules in run.reports["ranks"])
+    at_most("modules of pounce that a rank starts with", most, 70)  # 50 to 59 with Python 3.11
     for modules in run.reports["ranks"]:
         assert not {"importlib.abc", "importlib.resources", "pathlib", "random", "shutil", "subprocess", "tempfile", "urllib.parse"}.intersection(modules)
         assert {"pounce._worker.rank_run", "pounce._worker.call_settings"} <= {*modules}
-        at_most("modules of pounce that a rank starts with", len([name for name in modules if name.startswith("pounce.")]), 60)  # 50 with Python 3.11
 
 
 @needs_strace
