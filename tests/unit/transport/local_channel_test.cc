@@ -147,7 +147,7 @@ TEST_F(LocalChannelTest, PassesMemoryAsItIs) {
   EXPECT_EQ(received.frames[2].text(), "behind it");
   const auto view = *memory::View::map(received.frames[1].block(), 1024 * 1024, memory::Sharing::kPrivate);
   EXPECT_EQ(std::memcmp(view->bytes().data() + 5, text.data(), text.size()), 0);
-  EXPECT_FALSE(block->reusable()) << "another process may read it";
+  EXPECT_FALSE(block->ours_alone()) << "another process may read it";
 }
 
 TEST_F(LocalChannelTest, TellsOfItsEndOnceBehindWhatHadCome) {
