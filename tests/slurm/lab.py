@@ -48,6 +48,8 @@ class Cell:
         return self._of(f".querySelector('{self.output_selector}')?.querySelector(arguments[1]) != null", selector)
 
     def select(self) -> None:
+        """A page that has just been opened draws its last cells when it has nothing else to do."""
+        wait_until(lambda: self._browser.script(f"{self.found} != undefined", self._number), SECONDS, f"cell {self._number} is drawn")
         self._browser.script(f"{self.found}.scrollIntoView({{block: 'nearest'}})", self._number)
         self._browser.click(f".jp-Notebook .jp-CodeCell:nth-child({self._number + 1} of .jp-CodeCell) .jp-InputPrompt")
 

@@ -197,7 +197,9 @@ def test_who_is_no_admin_command_reads_and_writes_no_qos(start, user):
     refused(helper.ask("read_qos"), "protocol")
     refused(helper.ask("write_qos", qos=[]), "protocol")
     refused(helper.ask("allocations"), "protocol")
-    refused(helper.ask("usage", from_s=0), "protocol")
+    refused(helper.ask("accounting"), "protocol")
+    refused(helper.ask("jobs", from_s=0, to_s=1, after=0, steps=False), "protocol")
+    refused(helper.ask("node_events", from_s=0, to_s=1), "protocol")
 
 
 def test_a_note_in_the_comment_leaves_the_tag_and_is_for_ones_own_jobs_only(start):

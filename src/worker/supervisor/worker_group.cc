@@ -57,7 +57,8 @@ int WorkerGroup::run() {
   const sigset_t set = heeded();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  for (const WorkerIndex index : order_) start(index, members_[index]);
+  for (const WorkerIndex index : order_)
+    if (!ending_) start(index, members_[index]);
   while (any_running()) {
     const timespec limit = until(next_deadline());
     const int signal = ::sigtimedwait(&set, nullptr, &limit);

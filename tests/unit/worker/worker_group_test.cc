@@ -166,6 +166,24 @@ TEST_F(WorkerGroupTest, TellsWhichMemberWasGivenUpAndWhetherItEverRan) {
 }
 
 // A further node: its first worker stands for the step with all of its own.
+// The step of a further node comes first. What was started behind it was never told to end: a job that hung.
+TEST_F(WorkerGroupTest, StartsNoneBehindOneThatCannotStart) {
+  const auto start = [this](WorkerIndex worker, Epoch first) -> Result<pid_t> {
+    if (worker == WorkerIndex{1}) return failure(ErrorCode::kInternal, "there is no srun");
+    say(worker, first);
+    return start_function(Standing::kOurs, SIGTERM, [] { return 0; });
+  };
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(WorkerGroup({{1}, {0}}, start).run());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  ::close(lines_[1]);
+  char nothing;
+  EXPECT_EQ(::read(lines_[0], &nothing, 1), 0);
+  ASSERT_EQ(::pipe(lines_), 0);
+}
+
 TEST_F(WorkerGroupTest, ItsMembersNeedNotBeTheFirstOfTheLease) {
   const pid_t child = ::fork();
   const auto start = [this](WorkerIndex worker, Epoch first) {
