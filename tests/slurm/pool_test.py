@@ -25,7 +25,7 @@ def test_a_backlog_of_a_second_starts_no_second_job(make_user):
     import pounce
     with pounce.Client(workers="0:4") as client:
         list(client.map(abs, range(2)))  # a worker that loads its modules is slow, and a machine under load slower
-        list(client.map(abs, range(5_000), chunksize=100))
+        list(client.map(abs, range(1_000), chunksize=100))
         report(leases=len(client.leases()))
     """).ended(150)
 
