@@ -123,6 +123,12 @@ STORE = """
         while waiting():
             assert time.monotonic() < deadline, waiting()
             time.sleep(0.02)
+    def missing():  # it is told after what could be sent
+        deadline = time.monotonic() + 90
+        while "pounce.missing" not in (tags := mlflow.get_run(run).data.tags):
+            assert time.monotonic() < deadline, tags
+            time.sleep(0.02)
+        return tags["pounce.missing"]
     client.submit(texts, "a/first.txt").result()
     Path("store is away").touch()
     client.submit(texts, *[f"n/{number}.txt" for number in range(5)]).result()
@@ -130,7 +136,7 @@ STORE = """
     report(run=run, waiting=sum(path.stat().st_size for path in waiting()), modes=sorted({oct(path.stat().st_mode)[-3:] for path in waiting()}))
     Path("store is away").unlink()
     arrive()
-    report(missing=mlflow.get_run(run).data.tags["pounce.missing"], order=Path("order").read_text().split())
+    report(missing=missing(), order=Path("order").read_text().split())
     Path("key").write_text("s3cond-k3y-of-s3")
     client.submit(texts, "refused once.txt").result()
     os.environ["AWS_SESSION_TOKEN"] = "s3cond-k3y-of-s3"

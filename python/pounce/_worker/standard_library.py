@@ -16,9 +16,10 @@ from types import ModuleType
 # Modules that pounce and its imports need after a worker has begun. The client may not have them: it may be a program
 # and no notebook. tests/python/standard_library_test.py compares the list with the imports.
 _OF_POUNCE = (
-    "array", "asyncio", "base64", "binascii", "contextvars", "ctypes", "datetime", "fcntl", "getpass", "hashlib",
-    "heapq", "hmac", "html", "json", "locale", "mmap", "queue", "select", "selectors", "signal", "socket", "ssl",
-    "subprocess", "sysconfig", "termios")
+    "array", "asyncio", "base64", "binascii", "bisect", "bz2", "contextvars", "ctypes", "datetime", "errno",
+    "fcntl", "fnmatch", "getpass", "hashlib", "heapq", "hmac", "html", "ipaddress", "json", "locale", "lzma",
+    "mmap", "ntpath", "pathlib", "queue", "random", "select", "selectors", "shutil", "signal", "socket", "ssl",
+    "subprocess", "sysconfig", "tempfile", "termios", "urllib", "zlib")
 
 
 class _Finder:
