@@ -361,16 +361,18 @@ def job_table_locked(lock: str, seconds: int, cluster: int):
 def test_a_job_that_root_ends_before_its_worker_came_is_tried_again_soon(lock, seconds, site):
     """As slurmd does where it cannot start one: another is asked for at once, and not after the minute that an order holds. Who ended
     a job only slurmdbd knows, and it may hear and answer late."""
-    started = site.folder / "started"
-    site.write(prologue=f"[ -e {started} ] || sleep 100")
+    started, begun = site.folder / "started", site.folder / "begun"
+    begun.mkdir()
+    begun.chmod(0o777)
+    site.write(prologue=f"[ -e {started} ] || {{ touch {begun}/now; sleep 100; }}")
     run = site.alice.python("""
         import pounce
         client = pounce.Client()
         report(result=client.submit(pow, 2, 10).result(100))
         client.close()
     """)
-    wait_until(lambda: [job for job in site.alice.jobs() if job["state"] == "RUNNING"], 60, "its job runs")
-    (job,) = site.alice.jobs()
+    wait_until(lambda: (begun / "now").exists(), 60, "its job runs, and no worker comes")
+    (job,) = [job for job in site.alice.jobs() if job["state"] == "RUNNING"]
     cluster = site.alice.node.cluster_id
 
     started.touch()
