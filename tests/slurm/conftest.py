@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import os
@@ -87,7 +88,8 @@ def worker_number() -> int:
     return int(name.removeprefix("gw"))
 
 
-_numbers = iter(range(10_000))
+# 12 numbers for each parallel test process: unique addresses without talking to each other. A node of a whole group keeps its own.
+_free_numbers = collections.deque(range(12))
 
 
 @pytest.fixture
@@ -99,20 +101,21 @@ def login_node(cluster):
 
 @contextlib.contextmanager
 def login_nodes():
-    nodes: list[LoginNode] = []
+    nodes: list[tuple[int, LoginNode]] = []
 
     def make(cluster_id: int = SHARED) -> LoginNode:
-        # 12 numbers for each parallel test process: unique addresses without talking to each other.
-        node = LoginNode(worker_number() * 12 + next(_numbers) % 12, cluster_id)
+        number = _free_numbers.popleft()
+        node = LoginNode(worker_number() * 12 + number, cluster_id)
+        nodes.append((number, node))
         node.connect()
-        nodes.append(node)
         return node
 
     try:
         yield make
     finally:
-        for node in nodes:
+        for number, node in nodes:
             node.disconnect()
+            _free_numbers.append(number)
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ WORK = """
     import pounce
     client = pounce.Client(gpus=1, memory="4GB", cpus=2, class_="cheetah")
     def work(seconds):
-        until, much = time.monotonic() + seconds, bytearray(200 << 20)
-        while time.monotonic() < until:
+        until, used, much = time.monotonic() + seconds, time.process_time() + 1.1, bytearray(200 << 20)
+        while time.monotonic() < until or time.process_time() < used:  # a busy machine gives it less than it takes
             much[::4096] = bytes(len(much[::4096]))
         return 1024
     report(result=client.submit(work, 4).result())
