@@ -24,7 +24,7 @@ class FakeEngine : public Engine {
     // Anything but "at once" is for ever, so that no wake-up is forgiven because a time-out makes good for it.
     ::poll(fds, 2, until - Clock::now() > std::chrono::milliseconds(100) ? -1 : 0);
     eventfd_t count = 0;
-    if (::eventfd_read(mail_.get(), &count) == 0) letters += count;
+    if (::eventfd_read(mail_.get(), &count) == 0) take(count);
     if (on_turn) on_turn();
     ++turns;
     inside_ = false;
@@ -45,6 +45,11 @@ class FakeEngine : public Engine {
 
   void post() const { ::eventfd_write(mail_.get(), 1); }  // from any thread
 
+  // Until `n` letters have been read: a turn takes all that are there.
+  void wait_for_letters(std::uint64_t n) {
+    std::unique_lock lock(mutex_);
+    begun_.wait(lock, [&] { return letters_told_ >= n; });
+  }
   // Until turn number `n` has begun, in whichever thread.
   void wait_for_turn(int n) {
     std::unique_lock lock(mutex_);
@@ -66,6 +71,12 @@ class FakeEngine : public Engine {
   std::function<void()> on_turn;  // at each turn's end; set before the leader token lives
 
  private:
+  void take(eventfd_t count) {
+    letters += count;
+    const std::lock_guard lock(mutex_);
+    letters_told_ = letters;
+    begun_.notify_all();
+  }
   void enter() {
     EXPECT_FALSE(inside_) << "two threads in the engine";
     inside_ = true;
@@ -80,6 +91,7 @@ class FakeEngine : public Engine {
   std::mutex mutex_;
   std::condition_variable begun_;
   int turns_begun_ = 0, sleeps_ = 0;
+  std::uint64_t letters_told_ = 0;
   std::thread::id turning_;
 };
 

@@ -124,9 +124,9 @@ TEST_F(LeaderTokenTest, TheStandByThatSleepsTurnsTheEngineWhenSomethingComes) {
   LeaderToken leader_token(engine, "standby");
   engine.wait_for_sleep();
 
-  for (int letter = 1; letter <= 3; ++letter) {
+  for (std::uint64_t letter = 1; letter <= 3; ++letter) {
     engine.post();
-    engine.wait_for_turn(letter);
+    engine.wait_for_letters(letter);
   }
 
   std::uint64_t letters = 0;
