@@ -197,14 +197,8 @@ class LoginNode:
         ip("-n", self.name, "route", "add", "default", "via", gateway)
 
     def pids(self) -> list[int]:
-        """Those whose network is this node's. `ip netns pids` fails where a process ends while it looks."""
-        network = os.stat(f"/run/netns/{self.name}").st_ino
-        found = []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError):
-                if os.stat(f"/proc/{pid}/ns/net").st_ino == network:
-                    found.append(int(pid))
-        return found
+        found = subprocess.run(["ip", "netns", "pids", self.name], capture_output=True, text=True, check=True)
+        return [int(word) for word in found.stdout.split()]
 
     def disconnect(self) -> None:
         for pid in self.pids():
