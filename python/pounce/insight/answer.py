@@ -10,7 +10,7 @@ from .accounting import Facts
 from .collector import Source, read_windows
 from .kept_jobs import jobs_between
 from .spans import UNITS, Calendar
-from .store import ROLLUPS, Kept, Store
+from .store import ROLLUPS, Kept, Store, not_kept
 from .tally import SUMS, Project, Share, Tally, summed
 
 
@@ -57,13 +57,13 @@ def answer(question: Question, calendar: Calendar, project: Project, store: Stor
     keys = question.keys if "mode" in question.keys else (*question.keys, "mode")  # a job has one mode
     found = Answer("", question, Tally(keys, *span, calendar, project))
     kept = store.kept() if store is not None else None
-    missing = _missing(question, kept)
+    missing = not_kept(kept, *span)
     if missing:
         facts = _facts(source, found, kept)
         if kept is not None and facts is not None and kept.cluster != facts.cluster:
             assert store is not None
             kept = store.kept(facts.cluster)  # the store has other clusters, or this one under its earlier name
-            missing = _missing(question, kept)
+            missing = not_kept(kept, *span)
         if facts is None:
             found.gaps = missing
             # What ran before is counted where knowledge begins.
@@ -79,14 +79,6 @@ def answer(question: Question, calendar: Calendar, project: Project, store: Stor
         if begin < end:
             _FromStore(store, kept, found.tally, question.users, project_keys).add(begin, end)
     return found
-
-
-def _missing(question: Question, kept: Kept | None) -> list[tuple[int, int]]:
-    """What of the span the store does not have."""
-    if kept is None:
-        return [(question.from_s, question.to_s)]
-    parts = [(question.from_s, min(question.to_s, kept.begin_s)), (max(question.from_s, kept.until_s), question.to_s)]
-    return [(begin, end) for begin, end in parts if begin < end]
 
 
 def _facts(source: Callable[[], Source], found: Answer, kept: Kept | None) -> Facts | None:

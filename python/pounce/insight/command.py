@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .._engine.durations import seconds_of
 from .._engine.resource_words import did_you_mean
-from ..command_line import EXIT_OK, answered
+from ..command_line import EXIT_OK, answered, ended_quietly
 from ..errors import BadRequest
 from . import plot, shown
 from .accounting import Accounting
@@ -23,23 +23,19 @@ from .projects import project_rule
 from .spans import DAY_S, Calendar, local_zone, span_of_days, span_since
 from .store import Store, create, default_place, open_store, told
 from .tally import KEYS
-from .words import Option, list_of, number_of, parsed
+from .words import AS_JSON, OF_SPAN, OF_STORE, Option, list_of, number_of, parsed, users_of
 
-_STORE = Option("--store", "FILE", "another store than the usual one; none: ask Slurm alone")
-_JSON = Option("--json", "", "print one JSON document")
 _REPORT = (
-    Option("--since", "SPAN", "the span of time until now: 7d, 12h, 90min; 7d by default"),
-    Option("--from", "DAY", "from the beginning of that local day on: 2026-11-03, today, yesterday"),
-    Option("--to", "DAY", "to the end of that local day; today by default"),
+    *OF_SPAN,
     Option("--by", "KEYS", f"several with commas between; class,user,mode by default: {', '.join(KEYS)}"),
     Option("--user", "NAMES", "the jobs of these users alone"),
     Option("--sort", "WORD", f"{', '.join(shown.SORTS)}; most GPU time first by default, times in their order"),
     Option("--top", "N", "the first N rows, and the others as one"),
     Option("--projects", "RULE", "what a project is: account, wckey, or a file with lines such as: account ml vision"),
     Option("--csv", "", "print a table for spreadsheets, in seconds"),
-    _JSON,
+    AS_JSON,
     Option("--plot", "FILE", "and draw it: FILE ends in .svg or .png"),
-    _STORE,
+    OF_STORE,
 )
 _COLLECT = (
     Option("--from", "DAY", "how far back the store goes; a year by default"),
@@ -48,11 +44,10 @@ _COLLECT = (
     Option("--projects", "RULE", "what a project is, for all who read the store"),
     Option("--without-steps", "", "leave out what Slurm measured in steps: GPU use, memory, CPU time"),
     Option("--quiet", "", "print no line for each day"),
-    _JSON,
-    _STORE,
+    AS_JSON,
+    OF_STORE,
 )
-_FORGET = (_JSON, _STORE)
-_INTERRUPTED = 130  # 128 and the signal's number, as shells have it
+_FORGET = (AS_JSON, OF_STORE)
 _VERBS = ("collect", "forget", "page", "store")
 
 _PAGE = "\n".join([
@@ -76,16 +71,7 @@ _PAGE = "\n".join([
 
 
 def main(words: list[str]) -> int:
-    try:
-        code = answered("usage", _PAGE, _run, words)
-        sys.stdout.flush()
-        return code
-    except KeyboardInterrupt:
-        print("stopped; what a store has collected is kept", file=sys.stderr)
-        return _INTERRUPTED
-    except BrokenPipeError:  # `| head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+    return ended_quietly(lambda: answered("usage", _PAGE, _run, words), "stopped; what a store has collected is kept")
 
 
 def _run(words: list[str]) -> int:
@@ -119,7 +105,7 @@ def _report(words: list[str]) -> int:
         calendar = Calendar(zone)
         from_s, to_s, span = span_given(given, calendar, int(time.time()))
         project = project_rule(given.get("--projects") or (store.setting("projects") if store is not None else ""))
-        users = frozenset(filter(None, given.get("--user", "").split(",")))
+        users = users_of(given)
         accounting = stack.enter_context(Accounting())
         with told(store.place) if store is not None else nullcontext():
             found = answer(Question(tuple(keys), from_s, to_s, users), calendar, project, store, lambda: accounting)
@@ -232,7 +218,7 @@ def _forget(words: list[str]) -> int:
 
 
 def _show_store(words: list[str]) -> int:
-    given, _ = parsed("usage store", words, (_JSON, _STORE))
+    given, _ = parsed("usage store", words, (AS_JSON, OF_STORE))
     with opened(given.get("--store")) as store:
         if store is None:
             raise BadRequest("there is no store that you may read", "`pouncectl usage collect` makes one of your own.")

@@ -78,6 +78,12 @@ class Kept:
     floor_s: int = 0  # what was held before has been dropped for good (--keep)
 
 
+def not_kept(kept: Kept | None, from_s: int, to_s: int) -> list[tuple[int, int]]:
+    """What of [from_s, to_s) a store does not have: at most a part before and one behind. None: it has nothing."""
+    parts = [(from_s, to_s)] if kept is None else [(from_s, min(to_s, kept.begin_s)), (max(from_s, kept.until_s), to_s)]
+    return [(begin, end) for begin, end in parts if begin < end]
+
+
 def default_place(to_write: bool = False) -> Path | None:
     """The site's store for root and for whom may read it, else this user's own; None: there is neither. To write: where
     this user's collector keeps it."""

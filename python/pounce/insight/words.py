@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .._engine.resource_words import did_you_mean
@@ -18,6 +18,15 @@ class Option:
     @property
     def line(self) -> str:
         return f"  {self.word + ' ' + self.value:<20}{self.about}"
+
+
+OF_SPAN = (
+    Option("--since", "SPAN", "the span of time until now: 7d, 12h, 90min; 7d by default"),
+    Option("--from", "DAY", "from the beginning of that local day on: 2026-11-03, today, yesterday"),
+    Option("--to", "DAY", "to the end of that local day; today by default"),
+)
+OF_STORE = Option("--store", "FILE", "another store than the usual one; none: ask Slurm alone")
+AS_JSON = Option("--json", "", "print one JSON document")
 
 
 def parsed(command: str, words: Sequence[str], options: Sequence[Option], places: int = 0
@@ -59,6 +68,11 @@ def list_of(word: str, text: str, known: Sequence[str]) -> list[str]:
             raise BadRequest(f"{word} does not know {one!r}{did_you_mean(one, known)}",
                              f"It takes any of {', '.join(known)}.")
     return found
+
+
+def users_of(given: Mapping[str, str]) -> frozenset[str]:
+    """The names of --user; empty: everybody's."""
+    return frozenset(filter(None, given.get("--user", "").split(",")))
 
 
 def number_of(word: str, text: str) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
 
 from .._engine.resource_words import did_you_mean
-from ..command_line import EXIT_FAILED, EXIT_OK, answered
+from ..command_line import EXIT_FAILED, EXIT_OK, answered, end_of_serving
 from ..errors import BadRequest
 from . import actions, rows
 from .server import PanelServer
@@ -45,9 +43,7 @@ def _once(as_json: bool) -> int:
 
 
 def _page() -> int:
-    over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
+    over = end_of_serving()
     server = PanelServer(actions.answer)
     print(f"{server.url}\nopen this link once, until Ctrl-C; from another machine first: "
           f"ssh -L {server.port}:127.0.0.1:{server.port} this machine", flush=True)

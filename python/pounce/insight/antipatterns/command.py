@@ -13,7 +13,7 @@ from ..accounting import Accounting
 from ..command import opened, span_given
 from ..spans import DAY_S, Calendar, local_zone
 from ..store import Store, told
-from ..words import Option, list_of, parsed
+from ..words import AS_JSON, OF_SPAN, OF_STORE, Option, list_of, parsed, users_of
 from . import hints, shown
 from .evidence import Span
 from .judge import Finding, findings
@@ -21,23 +21,19 @@ from .rows import Past, Reader, user_name
 from .rules import KINDS, OF_THE_SITE, SHIPPED, Rules, load
 
 _RULES = Option("--rules", "FILE", f"thresholds and exceptions, in place of {OF_THE_SITE}")
-_JSON = Option("--json", "", "print one JSON document")
-_STORE = Option("--store", "FILE", "another store than the usual one; none: ask Slurm alone")
 _OPTIONS = (
-    Option("--since", "SPAN", "the span of time until now: 7d, 12h, 90min; 7d by default"),
-    Option("--from", "DAY", "from the beginning of that local day on: 2026-11-03, today, yesterday"),
-    Option("--to", "DAY", "to the end of that local day; today by default"),
+    *OF_SPAN,
     Option("--user", "NAMES", "the jobs of these users alone; for operators"),
     Option("--kind", "KINDS", "these kinds alone, with commas between them"),
     _RULES,
-    _JSON,
-    _STORE,
+    AS_JSON,
+    OF_STORE,
 )
 _HINT = (
     Option("--off", "", "no more hints"),
     Option("--on", "", "hints again"),
     _RULES,
-    _STORE,
+    OF_STORE,
 )
 _VERBS = ("hint", "rules")
 
@@ -87,7 +83,7 @@ def _verb(word: str, words: list[str]) -> int:
 def _report(given: dict[str, str]) -> int:
     kinds = list_of("--kind", given.get("--kind", ",".join(KINDS)), KINDS)
     rules = load(given.get("--rules", ""))
-    users = frozenset(filter(None, given.get("--user", "").split(",")))
+    users = users_of(given)
     with ExitStack() as stack:
         store = stack.enter_context(opened(given.get("--store")))
         calendar = Calendar(store.setting("zone") if store is not None else local_zone())

@@ -12,9 +12,9 @@ from ...errors import BadRequest, PounceError
 from ..accounting import Facts
 from ..collector import Source, read_windows
 from ..jobs import Job
-from ..store import COLUMNS, FORGOTTEN, WORDS, Kept, Store
+from ..kept_jobs import jobs_where
+from ..store import FORGOTTEN, Kept, Store, not_kept
 
-_READ = tuple(name for name in COLUMNS if name not in ("cluster", "seen_s"))
 _NUMBERS_OF_RUN = tuple[int, int]  # job and submit time
 
 
@@ -67,12 +67,10 @@ class Reader:
     def _read_fresh(self, source: Callable[[], Source]) -> None:
         """What the store does not have."""
         kept, facts = self.past.kept, self.past.facts
-        missing = [(self._from_s, self._to_s)] if kept is None else [
-            (self._from_s, min(self._to_s, kept.begin_s)), (max(self._from_s, kept.until_s), self._to_s)]
-        for begin, end in missing:
+        for begin, end in not_kept(kept, self._from_s, self._to_s):
             at = begin
             try:
-                if facts is not None and begin < end:
+                if facts is not None:
                     for _, until, jobs in read_windows(source(), facts, begin, end, steps=True):
                         self._add(jobs)
                         at = until
@@ -116,21 +114,9 @@ class Reader:
             return
         ids = [store.id_of(user) for user in sorted(self.past.users)]
         who = f" AND user IN ({', '.join('?' * len(ids))})" if ids else ""
-        rows = store.connection.execute(
-            f"SELECT {', '.join(_READ)} FROM job WHERE cluster = ? AND start_s > 0 AND start_s >= ? AND start_s < ? "
-            f"AND until_s > ?{who} ORDER BY user",
-            (store.id_of(kept.cluster), self._from_s - kept.longest_s, self._to_s, self._from_s, *ids))
-        texts: dict[int, str] = {}
-        for row in rows:
-            values = dict(zip(_READ, row, strict=True))
-            for name in WORDS:
-                number = values[name]
-                if number not in texts:
-                    texts[number] = store.text(number)
-                values[name] = texts[number]
-            values["class_name"] = values.pop("class")
-            values["lost"] = bool(values["lost"])
-            yield Job(**values)
+        yield from jobs_where(
+            store, f"cluster = ? AND start_s > 0 AND start_s >= ? AND start_s < ? AND until_s > ?{who} ORDER BY user",
+            store.id_of(kept.cluster), self._from_s - kept.longest_s, self._to_s, self._from_s, *ids)
 
 
 def _in_order(jobs: dict[_NUMBERS_OF_RUN, Job]) -> list[Job]:

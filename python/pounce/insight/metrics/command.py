@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from ..._engine.durations import seconds_of
-from ...command_line import EXIT_OK, answered
+from ...command_line import EXIT_OK, answered, end_of_serving, ended_quietly
 from ...errors import BadRequest
 from ..spans import DAY_S
 from ..words import Option, number_of, parsed
@@ -32,7 +29,6 @@ _OPTIONS = (
     Option("--accounts", "N", "so many accounts have their name, the others are one; 20 by default"),
 )
 _LEAST_S = 1.0
-_INTERRUPTED = 130  # 128 and the signal's number, as shells have it
 
 _PAGE = "\n".join([
     "pouncectl metrics              print figures for Prometheus once",
@@ -49,15 +45,7 @@ _PAGE = "\n".join([
 
 
 def main(words: list[str]) -> int:
-    try:
-        code = answered("metrics", _PAGE, _run, words)
-        sys.stdout.flush()
-        return code
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:  # `| head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+    return ended_quietly(lambda: answered("metrics", _PAGE, _run, words))
 
 
 def _run(words: list[str]) -> int:
@@ -123,9 +111,7 @@ def _span(given: dict[str, str], word: str, default_s: float, least_s: float) ->
 
 
 def _until_the_end(sources: Sources, every_s: float, publish: Callable[[bytes], None]) -> None:
-    over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
+    over = end_of_serving()
     while not over.is_set():
         began_s = time.monotonic()
         for source in sources.due(began_s):

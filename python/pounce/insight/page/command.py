@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...command_line import EXIT_OK
+from ...command_line import EXIT_OK, end_of_serving
 from ...errors import BadRequest, PounceError
 from ..accounting import Accounting
 from ..collector import Collector
 from ..projects import project_rule
 from ..spans import Calendar, local_zone, span_of_days, span_since
 from ..store import Store, create, default_place, open_store, told
-from ..words import Option, number_of, parsed
+from ..words import Option, number_of, parsed, users_of
 from .contents import TOP, page_of
 from .document import html
 from .server import PageServer, Who, operators_of, token_of
@@ -55,7 +53,7 @@ def run(words: list[str]) -> int:
     path = Path(rest[0] if rest else _DEFAULT_FILE)
     if path.suffix.lower() not in (".html", ".htm"):
         raise BadRequest(f"{str(path)!r} is no name of a page", "Let it end in .html.")
-    _write(path, made(frozenset(filter(None, given.get("--user", "").split(",")))))
+    _write(path, made(users_of(given)))
     print(f"{path}: open it in a browser; it loads nothing from elsewhere")
     return EXIT_OK
 
@@ -118,13 +116,11 @@ def _serve(given: dict[str, str], address: str, made: Callable[[frozenset[str]],
     if given.get("--store") == "none" or (not given.get("--store") and default_place() is None):
         raise BadRequest("--serve needs a store, which answers at once", "Run `pouncectl usage collect` first.")
     port = _port_of(address)
-    made_for = frozenset(filter(None, given.get("--user", "").split(",")))
+    made_for = users_of(given)
     made(made_for)  # what is wrong with the options or the store is said here
     place = Path(given["--token-file"]) if "--token-file" in given else _token_place()
     header = given.get("--user-header", "")
-    over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
+    over = end_of_serving()
     server = PageServer(made, token_of(place), Who(header, operators_of(given.get("--operators", "")), made_for), port)
     if header:
         print(f"http://127.0.0.1:{server.port}/ for the site's proxy, until Ctrl-C: it sends the user in {header}, and "
